@@ -1,0 +1,86 @@
+//! What is explored: sizes, faults, time, reductions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Span;
+
+/// The bounds of one exploration. Printed with every verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Bounds {
+    /// How time is held.
+    pub clock: Clock,
+    /// The step of time. Every timer's real length is a whole number of ticks.
+    pub tick: Span,
+    /// Which real lengths a timer may take within its node's clock bound.
+    pub lengths: Lengths,
+    /// At most so many messages in flight on each directed link; of one too many, any is lost. `None`: no bound.
+    pub capacity: Option<u32>,
+    /// A message arrives within so many ticks, or is lost (see `losses`). `None`: it may take for ever.
+    pub delay: Option<u32>,
+    /// So many messages may be lost (beyond those that a full link loses).
+    pub losses: u32,
+    /// So many copies may arrive beside their originals.
+    pub duplicates: u32,
+    /// So many crashes.
+    pub crashes: u32,
+    /// Whether a crashed node may start again.
+    pub restart: bool,
+    /// So many pauses.
+    pub pauses: u32,
+    /// So many cuts of a directed link. A cut link may heal at any time.
+    pub cuts: u32,
+    /// Tags grow to this and no further; states beyond are cut off, and the verdict says so. `None`: unbounded.
+    pub tag_max: Option<u32>,
+    /// Whether interchangeable nodes are interchanged.
+    pub symmetry: bool,
+    /// Whether messages that can have no effect are removed. Off: they are delivered, and must change nothing.
+    pub drop_dead: bool,
+    /// No further than so many steps from the start. `None`: no bound.
+    pub depth: Option<u32>,
+    /// Gives up ('unknown') beyond so many unique states.
+    pub states: u64,
+}
+
+/// How the explorer holds time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Timers are whole ticks; time is a step that is blocked while something urgent is due.
+    Digital,
+    /// An armed timer may fire at any time; no time passes. For protocols without a timing argument.
+    Untimed,
+}
+
+/// Which real lengths a timer may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lengths {
+    /// Each whole tick within the clock bound.
+    All,
+    /// The longest alone. An abstraction, to be argued for each protocol.
+    Longest,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds {
+            clock: Clock::Digital,
+            tick: Span::TICK,
+            lengths: Lengths::All,
+            capacity: None,
+            delay: None,
+            losses: 0,
+            duplicates: 0,
+            crashes: 0,
+            restart: true,
+            pauses: 0,
+            cuts: 0,
+            tag_max: None,
+            symmetry: true,
+            drop_dead: true,
+            depth: None,
+            states: 50_000_000,
+        }
+    }
+}

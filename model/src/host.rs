@@ -1,0 +1,317 @@
+//! A host: one node with its disk and its client, and what each local event means for it.
+//!
+//! [`Host::feed`] is the one meaning of delivering, firing, syncing, invoking, deciding, crashing, restarting and
+//! pausing at a node. The plain store calls it in place, the interned store remembers its results.
+
+use derive_where::derive_where;
+
+use crate::name::{NodeId, Nonce, OpId, Stream};
+use crate::part::Part;
+use crate::protocol::{Context, Effect, Event, Input, Offers, Protocol, Surroundings};
+
+/// Whether a node takes inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, seedbed_derive::Canonical)]
+pub enum Phase {
+    /// It does.
+    Up,
+    /// It is stopped for a while: time passes, timers lapse, nothing reaches it.
+    Paused,
+    /// It crashed: messages that arrive are lost.
+    Down,
+}
+
+/// An effect that waits for a record to be durable.
+#[derive(seedbed_derive::Canonical)]
+#[canonical(unbounded)]
+#[derive_where(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Held<P: Protocol> {
+    /// A message.
+    Send(NodeId, P::Message),
+    /// An answer.
+    Respond(OpId, P::Answer),
+}
+
+/// A record written and not yet durable.
+#[derive(seedbed_derive::Canonical)]
+#[canonical(unbounded)]
+#[derive_where(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Unsynced<P: Protocol> {
+    /// Where it was written.
+    pub stream: Stream,
+    /// What was written.
+    pub record: P::Record,
+    /// What leaves once it is durable, in order.
+    pub held: Vec<Held<P>>,
+}
+
+/// What a node would find on its disk, and what is still on the way there.
+///
+/// 1. `durable` is the fold of exactly the records that became durable, in the order they did;
+/// 2. `tail` holds the others, oldest first; records of one stream become durable in order;
+/// 3. no held effect of the tail has left the node.
+///
+/// A crash keeps `durable` and, for each stream, a prefix of its part of the tail; the held effects are lost. A torn
+/// record is unreadable, never half-applied: to tear one is to keep the shorter prefix. Source: Pillai et al. 2014.
+#[derive(seedbed_derive::Canonical)]
+#[canonical(unbounded)]
+#[derive_where(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Disk<P: Protocol> {
+    /// The fold of the durable records.
+    pub durable: P::Durable,
+    /// The rest.
+    pub tail: Vec<Unsynced<P>>,
+}
+
+/// The client at a node: its place in the workload.
+#[derive(seedbed_derive::Canonical)]
+#[canonical(unbounded)]
+#[derive_where(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Client<P: Protocol> {
+    /// Operations invoked so far.
+    pub invoked: u32,
+    /// The one that awaits its answer. After a crash of the node it never comes.
+    pub open: Option<OpId>,
+    /// The latest answer.
+    pub last: Option<P::Answer>,
+}
+
+/// How many unsynced records of each stream a crash keeps; streams left out keep none.
+pub type Kept = Vec<(Stream, u32)>;
+
+/// Something that happens at a node.
+#[derive(seedbed_derive::Canonical)]
+#[canonical(unbounded)]
+#[derive_where(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Local<P: Protocol> {
+    /// The run begins.
+    Start,
+    /// A message arrives.
+    Deliver(NodeId, P::Message),
+    /// A lapsed timer's firing arrives. The world unarms it first.
+    Fire(P::Timer),
+    /// A timer's end passes.
+    Lapse(P::Timer),
+    /// The oldest unsynced record of the stream becomes durable.
+    Sync(Stream),
+    /// The client invokes its next operation.
+    Invoke,
+    /// An offered decision is taken.
+    Decide(P::Decision),
+    /// The node crashes and keeps these of its unsynced records.
+    Crash(Kept),
+    /// It starts again.
+    Restart,
+    /// It stops taking inputs.
+    Pause,
+    /// It takes inputs again.
+    Resume,
+}
+
+impl<P: Protocol> Local<P> {
+    /// For output.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Local::Start => "start",
+            Local::Deliver(..) => "deliver",
+            Local::Fire(_) => "fire",
+            Local::Lapse(_) => "lapse",
+            Local::Sync(_) => "sync",
+            Local::Invoke => "invoke",
+            Local::Decide(_) => "decide",
+            Local::Crash(_) => "crash",
+            Local::Restart => "restart",
+            Local::Pause => "pause",
+            Local::Resume => "resume",
+        }
+    }
+}
+
+/// One node, with everything that is its own but its timers' ends.
+#[derive(seedbed_derive::Canonical)]
+#[canonical(unbounded)]
+#[derive_where(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Host<P: Protocol> {
+    /// Whether it takes inputs.
+    pub phase: Phase,
+    /// Its latest incarnation.
+    pub nonce: Nonce,
+    /// Its disk.
+    pub disk: Part<Disk<P>>,
+    /// Its client.
+    pub client: Part<Client<P>>,
+    /// Its volatile state; `None` while it is down.
+    pub state: Option<P::State>,
+}
+
+impl<P: Protocol> Host<P> {
+    /// A node that has not started.
+    pub fn new(node: NodeId) -> Self {
+        Host {
+            phase: Phase::Down,
+            nonce: Nonce::first(node.0),
+            disk: Part::default(),
+            client: Part::default(),
+            state: None,
+        }
+    }
+
+    /// What `local` means here. Effects are appended to `out`, in order.
+    ///
+    /// Inputs to a node that is down, and lapses and firings that lost their timer, are no-ops: the world refuses
+    /// what cannot happen before it comes here.
+    #[inline]
+    pub fn feed(&mut self, protocol: &P, node: NodeId, local: Local<P>, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+        match local {
+            Local::Deliver(from, message) => self.step(protocol, node, Input::Message { from, message }, surroundings, out),
+            Local::Fire(timer) => self.step(protocol, node, Input::Timer(timer), surroundings, out),
+            Local::Decide(decision) => self.step(protocol, node, Input::Decision(decision), surroundings, out),
+            Local::Lapse(timer) => self.lapse(protocol, node, &timer, out),
+            Local::Sync(stream) => self.sync(protocol, node, stream, surroundings, out),
+            Local::Invoke => self.invoke(protocol, node, surroundings, out),
+            Local::Crash(kept) => self.crash(protocol, &kept, out),
+            Local::Start | Local::Restart => self.start(protocol, node, surroundings, out),
+            Local::Pause => self.phase = Phase::Paused,
+            Local::Resume => self.phase = Phase::Up,
+        }
+    }
+
+    fn step(&mut self, protocol: &P, node: NodeId, input: Input<P>, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+        let Some(state) = &mut self.state else { return };
+        let base = out.len();
+        let mut cx = Context::new(node, out, surroundings);
+        protocol.step(state, input, &mut cx);
+        let persisted = cx.persist_count() > 0;
+        self.settle(persisted, base, out);
+    }
+
+    fn start(&mut self, protocol: &P, node: NodeId, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+        self.phase = Phase::Up;
+        self.nonce = self.nonce.next();
+        out.push(Effect::Happened(Event::Started));
+        let base = out.len();
+        let mut cx = Context::new(node, out, surroundings);
+        self.state = Some(protocol.start(&self.disk.durable, self.nonce, &mut cx));
+        let persisted = cx.persist_count() > 0;
+        self.settle(persisted, base, out);
+    }
+
+    fn lapse(&mut self, protocol: &P, node: NodeId, timer: &P::Timer, out: &mut Vec<Effect<P>>) {
+        let observed = self.state.as_ref().and_then(|state| protocol.lapsed(node, state, timer));
+        out.extend(observed.map(|observation| Effect::Happened(Event::Observed(observation))));
+    }
+
+    fn sync(&mut self, protocol: &P, node: NodeId, stream: Stream, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+        let Some(index) = self.disk.tail.iter().position(|unsynced| unsynced.stream == stream) else { return };
+        let Unsynced { record, held, .. } = self.disk.tail.remove(index);
+        protocol.fold(&mut self.disk.durable, stream, &record);
+        for effect in held {
+            match effect {
+                Held::Send(to, message) => out.push(Effect::Send { to, message, after: None }),
+                Held::Respond(op, answer) => self.answered(op, answer, out),
+            }
+        }
+        self.step(protocol, node, Input::Durable(record), surroundings, out);
+    }
+
+    fn invoke(&mut self, protocol: &P, node: NodeId, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+        let op = OpId(self.client.invoked);
+        let mut draw = |count| if count <= 1 { 0 } else { surroundings.choose(count) };
+        let operation = protocol.operation(node, op, self.client.last.as_ref(), &mut draw);
+        self.client.invoked += 1;
+        self.client.open = Some(op);
+        out.push(Effect::Happened(Event::Invoked(op, operation.clone())));
+        self.step(protocol, node, Input::Operation { op, operation }, surroundings, out);
+    }
+
+    fn crash(&mut self, protocol: &P, kept: &Kept, out: &mut Vec<Effect<P>>) {
+        self.phase = Phase::Down;
+        self.state = None;
+        if !self.disk.tail.is_empty() {
+            let mut left = kept.clone();
+            for unsynced in std::mem::take(&mut self.disk.tail) {
+                let survives = left.iter_mut().find(|(stream, count)| *stream == unsynced.stream && *count > 0);
+                if let Some((_, count)) = survives {
+                    *count -= 1;
+                    protocol.fold(&mut self.disk.durable, unsynced.stream, &unsynced.record);
+                }
+            }
+        }
+        if self.client.open.is_some() {
+            self.client.open = None;
+        }
+        out.push(Effect::Unarm);
+        out.push(Effect::Happened(Event::Crashed));
+    }
+
+    /// Moves what waits for a record behind the record, into the tail; notes which answers leave.
+    #[inline]
+    fn settle(&mut self, persisted: bool, base: usize, out: &mut Vec<Effect<P>>) {
+        if persisted {
+            self.hold(base, out);
+        }
+        for index in base..out.len() {
+            if let Effect::Happened(Event::Responded(op, answer)) = &out[index] {
+                self.note_answer(*op, answer.clone());
+            }
+        }
+    }
+
+    fn hold(&mut self, base: usize, out: &mut Vec<Effect<P>>) {
+        let mut places = Vec::new();
+        let disk = &mut *self.disk;
+        let mut left = Vec::with_capacity(out.len() - base);
+        for effect in out.drain(base..) {
+            match effect {
+                Effect::Persist { stream, ref record } => {
+                    places.push(disk.tail.len());
+                    disk.tail.push(Unsynced { stream, record: record.clone(), held: Vec::new() });
+                    left.push(effect);
+                }
+                Effect::Send { to, message, after: Some(ticket) } => {
+                    disk.tail[places[usize::from(ticket.0)]].held.push(Held::Send(to, message));
+                }
+                Effect::RespondAfter { op, answer, after } => {
+                    disk.tail[places[usize::from(after.0)]].held.push(Held::Respond(op, answer));
+                }
+                other => left.push(other),
+            }
+        }
+        out.extend(left);
+    }
+
+    fn answered(&mut self, op: OpId, answer: P::Answer, out: &mut Vec<Effect<P>>) {
+        self.note_answer(op, answer.clone());
+        out.push(Effect::Happened(Event::Responded(op, answer)));
+    }
+
+    fn note_answer(&mut self, op: OpId, answer: P::Answer) {
+        if self.client.open == Some(op) {
+            self.client.open = None;
+            self.client.last = Some(answer);
+        }
+    }
+
+    /// The decisions open here now.
+    pub fn decisions(&self, protocol: &P, node: NodeId, surroundings: &mut dyn Surroundings<P::Timer>) -> Vec<P::Decision> {
+        let mut offered = Vec::new();
+        if let (Phase::Up, Some(state)) = (self.phase, &self.state) {
+            protocol.decisions(node, state, &mut Offers::new(&mut offered, surroundings));
+        }
+        offered
+    }
+
+    /// Whether the client at this node has an operation to invoke.
+    pub fn can_invoke(&self, protocol: &P, node: NodeId) -> bool {
+        let count = protocol.operation_count(node);
+        count > 0 && self.phase == Phase::Up && self.client.open.is_none() && self.client.invoked < count
+    }
+
+    /// The streams with unsynced records, each with how many, in order.
+    pub fn unsynced(&self) -> Vec<(Stream, u32)> {
+        let mut counts = std::collections::BTreeMap::new();
+        for unsynced in &self.disk.tail {
+            *counts.entry(unsynced.stream).or_insert(0) += 1;
+        }
+        counts.into_iter().collect()
+    }
+}

@@ -1,0 +1,34 @@
+//! What a distributed system is, what may happen to it, and what must hold.
+
+// The derive macro names this crate from outside.
+extern crate self as seedbed_model;
+
+pub mod canonical;
+pub mod explore;
+pub mod family;
+pub mod host;
+pub mod name;
+pub mod part;
+pub mod plain;
+pub mod property;
+pub mod protocol;
+pub mod script;
+pub mod time;
+pub mod trace;
+pub mod world;
+
+pub use canonical::{Canonical, Decoder, Encoder, Malformed, Renaming, SplitPart, decoding, encoding, hash};
+pub use family::Family;
+pub use host::{Client, Disk, Host, Kept, Local, Phase};
+pub use name::{Incarnation, Never, NodeId, NodeSet, Nonce, OpId, Stream, Tag, TagKind, TagSpace};
+pub use part::{Part, Trail};
+pub use plain::{Driver, Envelope, Plain};
+pub use property::{Kind, Property, Violation, Watch};
+pub use protocol::{
+    Context, Data, Effect, Embedding, Event, Input, Mutant, Mutants, Offers, Outcome, Protocol, Relevance, Surroundings, Ticket,
+};
+pub use seedbed_derive::Canonical;
+pub use script::{Replayed, ScriptStep, Scripted, replay};
+pub use time::{ClockBound, Ratio, Span, Stamp, Timers};
+pub use trace::TraceStep;
+pub use world::{Applied, Choice, Named, Refused, Store, apply};

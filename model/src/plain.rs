@@ -1,0 +1,311 @@
+//! The plain store: a world as ordinary values, changed in place.
+//!
+//! A [`Driver`] supplies what a scheduler decides (draws, the real length of timers) and hears what it must schedule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::host::{Host, Local, Phase};
+use crate::name::{NodeId, Stream};
+use crate::property::{DeadlineOp, Unforked, Violation, Watch};
+use crate::protocol::{Effect, Event, Protocol, Surroundings};
+use crate::time::{Span, Stamp, Timers};
+use crate::world::{Lapse, Refused, Store};
+
+/// A message in flight.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, seedbed_derive::Canonical)]
+pub struct Envelope<M> {
+    /// Its sender.
+    pub from: NodeId,
+    /// Its receiver.
+    pub to: NodeId,
+    /// What it says.
+    pub message: M,
+}
+
+/// What a scheduler supplies to a plain world, and hears from it.
+pub trait Driver<P: Protocol> {
+    /// Reference time [ns].
+    fn now(&self) -> u64;
+    /// The node's own clock.
+    fn clock(&mut self, node: NodeId) -> Stamp;
+    /// A number below `count`, which is at least 2.
+    fn choose(&mut self, node: NodeId, count: u32) -> u32;
+    /// How long a timer set for `span` really runs [reference ns].
+    fn length(&mut self, node: NodeId, timer: &P::Timer, span: Span) -> u64;
+    /// A message is put in flight.
+    fn send(&mut self, envelope: Envelope<P::Message>);
+    /// Whether a copy is in flight.
+    fn is_in_flight(&self, envelope: &Envelope<P::Message>) -> bool;
+    /// A copy leaves flight.
+    fn take(&mut self, envelope: &Envelope<P::Message>);
+    /// The timer will lapse at `end`, unless it is changed before.
+    fn armed(&mut self, node: NodeId, timer: &P::Timer, end: u64) {
+        let _ = (node, timer, end);
+    }
+    /// The monitor's deadline will lapse at `end`, unless it is changed before.
+    fn deadline_set(&mut self, id: u32, end: u64) {
+        let _ = (id, end);
+    }
+    /// A record was written, to become durable later.
+    fn persisted(&mut self, node: NodeId, stream: Stream) {
+        let _ = (node, stream);
+    }
+    /// An effect left a node. For traces.
+    fn effect(&mut self, node: NodeId, effect: &Effect<P>) {
+        let _ = (node, effect);
+    }
+    /// Moves reference time on by `span`, for drivers whose time moves by [`crate::Choice::Elapse`].
+    fn elapse(&mut self, span: Span) {
+        let _ = span;
+    }
+}
+
+/// A world as ordinary values.
+pub struct Plain<P: Protocol, D> {
+    /// What runs.
+    pub protocol: P,
+    /// `hosts[i]` is node `i`.
+    pub hosts: Vec<Host<P>>,
+    /// `timers[i]` are node `i`'s.
+    pub timers: Vec<Timers<P::Timer>>,
+    /// The state of all properties.
+    pub monitor: P::Monitor,
+    /// The monitor's deadlines.
+    pub deadlines: Timers<u32>,
+    /// Links cut, as (from, to).
+    pub cuts: BTreeSet<(NodeId, NodeId)>,
+    /// Properties that fell, in order.
+    pub violations: Vec<Violation>,
+    /// Marks taken and goals reached, each with how often.
+    pub reached: BTreeMap<&'static str, u64>,
+    /// The scheduler.
+    pub driver: D,
+    effects: Vec<Effect<P>>,
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    reached: Vec<&'static str>,
+    deadlines: Vec<DeadlineOp>,
+}
+
+impl<P: Protocol, D: Driver<P>> Plain<P, D> {
+    /// A world in which no node has started yet: apply [`Local::Start`] at each.
+    pub fn new(protocol: P, driver: D) -> Self {
+        let count = protocol.nodes().len();
+        Plain {
+            hosts: (0..count as u16).map(|node| Host::new(NodeId(node))).collect(),
+            timers: vec![Timers::default(); count],
+            monitor: P::Monitor::default(),
+            deadlines: Timers::default(),
+            cuts: BTreeSet::new(),
+            violations: Vec::new(),
+            reached: BTreeMap::new(),
+            driver,
+            effects: Vec::new(),
+            scratch: Scratch::default(),
+            protocol,
+        }
+    }
+
+    /// The nodes' ids.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<P, D> {
+        (0..self.hosts.len() as u16).map(NodeId)
+    }
+
+    /// The decisions open at `node` now.
+    pub fn decisions(&mut self, node: NodeId) -> Vec<P::Decision> {
+        let (host, mut around) = self.split(node);
+        host.decisions(around.protocol, node, &mut around)
+    }
+
+    /// The state of a node that is not down.
+    pub fn state(&self, node: NodeId) -> Option<&P::State> {
+        self.hosts[node.index()].state.as_ref()
+    }
+
+    /// Shows the monitor something that happened outside the nodes.
+    pub fn show(&mut self, node: NodeId, event: &Event<P>) {
+        let mut watch = Watch {
+            violations: &mut self.violations,
+            reached: &mut self.scratch.reached,
+            deadlines: &mut self.scratch.deadlines,
+            surroundings: &mut Unforked,
+            forks: false,
+        };
+        self.protocol.watch(&mut self.monitor, node, event, &mut watch);
+        for goal in self.scratch.reached.drain(..) {
+            *self.reached.entry(goal).or_insert(0) += 1;
+        }
+        for op in self.scratch.deadlines.drain(..) {
+            match op {
+                DeadlineOp::Set(id, span) => {
+                    let end = self.driver.now() + span.0;
+                    self.deadlines.set(id, end);
+                    self.driver.deadline_set(id, end);
+                }
+                DeadlineOp::Clear(id) => self.deadlines.cancel(&id),
+            }
+        }
+    }
+
+    fn split(&mut self, node: NodeId) -> (&mut Host<P>, Around<'_, P, D>) {
+        let now = self.driver.now();
+        let around =
+            Around { node, now, protocol: &self.protocol, timers: &self.timers[node.index()], driver: &mut self.driver };
+        (&mut self.hosts[node.index()], around)
+    }
+
+    fn feed(&mut self, node: NodeId, local: Local<P>) {
+        let mut effects = std::mem::take(&mut self.effects);
+        effects.clear();
+        let (host, mut around) = self.split(node);
+        host.feed(around.protocol, node, local, &mut around, &mut effects);
+        for effect in &effects {
+            self.driver.effect(node, effect);
+        }
+        self.effects = effects;
+    }
+
+    fn set(&mut self, node: NodeId, timer: &P::Timer, end: u64) {
+        self.timers[node.index()].set(timer.clone(), end);
+        self.driver.armed(node, timer, end);
+    }
+}
+
+/// What surrounds a step in a plain world.
+struct Around<'a, P: Protocol, D> {
+    node: NodeId,
+    now: u64,
+    protocol: &'a P,
+    timers: &'a Timers<P::Timer>,
+    driver: &'a mut D,
+}
+
+impl<P: Protocol, D: Driver<P>> Surroundings<P::Timer> for Around<'_, P, D> {
+    fn is_armed(&mut self, timer: &P::Timer) -> bool {
+        self.timers.is_armed(timer, self.now)
+    }
+    fn clock(&mut self) -> Stamp {
+        self.driver.clock(self.node)
+    }
+    fn choose(&mut self, count: u32) -> u32 {
+        self.driver.choose(self.node, count)
+    }
+}
+
+impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
+    type Envelope = Envelope<P::Message>;
+    type Local = Local<P>;
+    /// The effects stay in `self.effects` until the next step.
+    type Outcome = ();
+
+    fn phase(&self, node: NodeId) -> Phase {
+        self.hosts[node.index()].phase
+    }
+    fn is_cut(&self, from: NodeId, to: NodeId) -> bool {
+        !self.cuts.is_empty() && self.cuts.contains(&(from, to))
+    }
+    fn set_cut(&mut self, from: NodeId, to: NodeId, cut: bool) {
+        if cut {
+            self.cuts.insert((from, to));
+        } else {
+            self.cuts.remove(&(from, to));
+        }
+    }
+    fn ends(&self, envelope: &Self::Envelope) -> (NodeId, NodeId) {
+        (envelope.from, envelope.to)
+    }
+    fn is_in_flight(&self, envelope: &Self::Envelope) -> bool {
+        self.driver.is_in_flight(envelope)
+    }
+    fn take(&mut self, envelope: &Self::Envelope) {
+        self.driver.take(envelope);
+    }
+    fn local<'a>(&'a self, local: &'a Self::Local) -> &'a Local<P> {
+        local
+    }
+    fn is_due(&self, node: NodeId, timer: &P::Timer) -> bool {
+        self.timers[node.index()].is_due(timer, self.driver.now())
+    }
+    fn unarm(&mut self, node: NodeId, timer: &P::Timer) {
+        self.timers[node.index()].cancel(timer);
+    }
+    fn receive(&mut self, node: NodeId, envelope: &Self::Envelope) {
+        self.feed(node, Local::Deliver(envelope.from, envelope.message.clone()));
+    }
+    fn run(&mut self, node: NodeId, local: &Self::Local) -> Result<(), Refused> {
+        let host = &self.hosts[node.index()];
+        let offered = match local {
+            Local::Sync(stream) => host.disk.tail.iter().any(|unsynced| unsynced.stream == *stream),
+            Local::Invoke => host.can_invoke(&self.protocol, node),
+            Local::Decide(decision) => self.decisions(node).contains(decision),
+            _ => true,
+        };
+        if !offered {
+            return Err(Refused::NotOffered);
+        }
+        self.feed(node, local.clone());
+        Ok(())
+    }
+    fn lapse(&mut self, node: NodeId, timer: &P::Timer) {
+        self.feed(node, Local::Lapse(timer.clone()));
+    }
+    fn rearm(&mut self, node: NodeId, (): &()) {
+        let effects = std::mem::take(&mut self.effects);
+        for effect in &effects {
+            match effect {
+                Effect::Set { timer, span } => {
+                    let end = self.driver.now() + self.driver.length(node, timer, *span);
+                    self.set(node, timer, end);
+                }
+                Effect::Copy { to, from } => {
+                    let now = self.driver.now();
+                    if let Some(end) = self.timers[node.index()].copy(from, to, now) {
+                        self.driver.armed(node, to, end);
+                    }
+                }
+                Effect::Cancel(timer) => self.timers[node.index()].cancel(timer),
+                Effect::Unarm => self.timers[node.index()].clear(),
+                Effect::Persist { stream, .. } => self.driver.persisted(node, *stream),
+                Effect::Mark(what) => *self.reached.entry(what).or_insert(0) += 1,
+                Effect::Send { .. } | Effect::Happened(_) | Effect::RespondAfter { .. } => {}
+            }
+        }
+        self.effects = effects;
+    }
+    fn send(&mut self, node: NodeId, (): &()) {
+        for effect in &self.effects {
+            if let Effect::Send { to, message, .. } = effect {
+                self.driver.send(Envelope { from: node, to: *to, message: message.clone() });
+            }
+        }
+    }
+    fn watch(&mut self, node: NodeId, (): &()) {
+        let effects = std::mem::take(&mut self.effects);
+        for effect in &effects {
+            if let Effect::Happened(event) = effect {
+                self.show(node, event);
+            }
+        }
+        self.effects = effects;
+    }
+    fn elapse(&mut self, span: Span) -> Vec<Lapse<P::Timer>> {
+        let before = self.driver.now();
+        self.driver.elapse(span);
+        let now = self.driver.now();
+        let mut lapsed = Vec::new();
+        for (node, timers) in self.timers.iter().enumerate() {
+            for (timer, _) in timers.iter().filter(|(_, end)| *end > before && *end <= now) {
+                lapsed.push(Lapse::Timer(NodeId(node as u16), timer.clone()));
+            }
+        }
+        lapsed.extend(self.deadlines.iter().filter(|(_, end)| *end > before && *end <= now).map(|(id, _)| Lapse::Deadline(*id)));
+        lapsed
+    }
+    fn deadline(&mut self, id: u32) {
+        self.deadlines.cancel(&id);
+        self.show(NodeId(0), &Event::Deadline(id));
+    }
+}

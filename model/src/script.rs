@@ -1,0 +1,162 @@
+//! Replaying a script: named choices and the answers they need, in a plain world that moves by ticks.
+
+use std::collections::VecDeque;
+
+use derive_where::derive_where;
+
+use crate::name::NodeId;
+use crate::plain::{Driver, Envelope, Plain};
+use crate::property::Violation;
+use crate::protocol::{Effect, Protocol};
+use crate::time::{ClockBound, Span, Stamp};
+use crate::trace::{self, TraceStep};
+use crate::world::{self, Choice, Named, Refused};
+use crate::{Local, canonical};
+
+/// One scripted choice.
+#[derive(seedbed_derive::Canonical)]
+#[canonical(unbounded)]
+#[derive_where(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptStep<P: Protocol> {
+    /// What happens.
+    pub choice: Named<P>,
+    /// Answers to what the step draws, in order: `choose` in the step, then the real lengths of the timers it sets,
+    /// each as the index of a whole tick within what [`lengths`] allows.
+    pub answers: Vec<u32>,
+}
+
+/// The real lengths [ticks] that a timer set for `span` may have under `bound`: whole ticks within it, `low..=high`.
+///
+/// # Errors
+/// If no whole number of ticks lies within the bound: the tick is too coarse for the span.
+pub fn lengths(span: Span, bound: ClockBound, tick: Span) -> Result<std::ops::RangeInclusive<u64>, String> {
+    let low = bound.shortest.ceil_of(span).0.div_ceil(tick.0);
+    let high = bound.longest.floor_of(span).0 / tick.0;
+    if low > high {
+        return Err(format!("no whole number of ticks of {tick} lies between {} and {} times {span}", bound.shortest, bound.longest));
+    }
+    Ok(low..=high)
+}
+
+/// The scheduler of a script: answers are read off, time moves by [`Choice::Elapse`] alone.
+pub struct Scripted<P: Protocol> {
+    /// Messages in flight, in the order sent.
+    pub flight: Vec<Envelope<P::Message>>,
+    /// Answers still to be given.
+    pub answers: VecDeque<u32>,
+    /// Answers asked for beyond those given; a script of the right revision has none.
+    pub missing: u32,
+    protocol: P,
+    tick: Span,
+    now: u64,
+    effects: Vec<(NodeId, Effect<P>)>,
+}
+
+impl<P: Protocol> Scripted<P> {
+    /// A scheduler that moves by `tick`.
+    pub fn new(protocol: P, tick: Span) -> Self {
+        Scripted { flight: Vec::new(), answers: VecDeque::new(), missing: 0, protocol, tick, now: 0, effects: Vec::new() }
+    }
+
+    fn answer(&mut self, count: u32) -> u32 {
+        match self.answers.pop_front() {
+            Some(answer) if answer < count => answer,
+            _ => {
+                self.missing += 1;
+                0
+            }
+        }
+    }
+}
+
+impl<P: Protocol> Driver<P> for Scripted<P> {
+    fn now(&self) -> u64 {
+        self.now
+    }
+    fn clock(&mut self, _: NodeId) -> Stamp {
+        Stamp(self.now as i64)
+    }
+    fn choose(&mut self, _: NodeId, count: u32) -> u32 {
+        self.answer(count)
+    }
+    fn length(&mut self, node: NodeId, _: &P::Timer, span: Span) -> u64 {
+        let range = lengths(span, self.protocol.clock(node), self.tick).unwrap_or(0..=0);
+        let count = (range.end() - range.start() + 1) as u32;
+        let index = if count > 1 { self.answer(count) } else { 0 };
+        (range.start() + u64::from(index)) * self.tick.0
+    }
+    fn send(&mut self, envelope: Envelope<P::Message>) {
+        self.flight.push(envelope);
+    }
+    fn is_in_flight(&self, envelope: &Envelope<P::Message>) -> bool {
+        self.flight.contains(envelope)
+    }
+    fn take(&mut self, envelope: &Envelope<P::Message>) {
+        if let Some(index) = self.flight.iter().position(|other| other == envelope) {
+            self.flight.remove(index);
+        }
+    }
+    fn effect(&mut self, node: NodeId, effect: &Effect<P>) {
+        self.effects.push((node, effect.clone()));
+    }
+    fn elapse(&mut self, span: Span) {
+        self.now += span.0;
+    }
+}
+
+/// How a replay went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// What happened, step by step.
+    pub trace: Vec<TraceStep>,
+    /// Digest over the encoded choices and effects, in order.
+    pub digest: u64,
+    /// Properties that fell, in order.
+    pub violations: Vec<Violation>,
+    /// The first step that could not happen, or that needed other answers: where the script drifted, and why.
+    pub drift: Option<(usize, String)>,
+}
+
+/// A world in which every node has just started, ready for a script.
+pub fn started<P: Protocol>(protocol: &P, tick: Span) -> Plain<P, Scripted<P>> {
+    let mut world = Plain::new(protocol.clone(), Scripted::new(protocol.clone(), tick));
+    for node in world.nodes() {
+        let started = world::apply(&mut world, &Choice::At(node, Local::Start));
+        debug_assert!(started.is_ok(), "a node that is down can start");
+    }
+    world.driver.effects.clear();
+    world
+}
+
+/// Runs `script` from the start of every node. Stops at the first step that cannot happen.
+pub fn replay<P: Protocol>(protocol: &P, script: &[ScriptStep<P>], tick: Span) -> Replayed {
+    let names = protocol.nodes();
+    let mut world = started(protocol, tick);
+    let mut replayed = Replayed { trace: Vec::new(), digest: 0, violations: Vec::new(), drift: None };
+    for (index, step) in script.iter().enumerate() {
+        world.driver.answers = step.answers.iter().copied().collect();
+        if let Err(why) = take(&mut world, step) {
+            replayed.drift = Some((index, why));
+            break;
+        }
+        let effects = std::mem::take(&mut world.driver.effects);
+        let mut bytes = canonical::encoding(&step.choice);
+        for (node, effect) in &effects {
+            trace::encode_effect(*node, effect, &mut bytes);
+        }
+        replayed.digest = canonical::hash(replayed.digest, &bytes);
+        replayed.trace.push(TraceStep::of(&names, index as u64 + 1, world.driver.now, &step.choice, &effects));
+    }
+    replayed.violations = world.violations;
+    replayed
+}
+
+fn take<P: Protocol>(world: &mut Plain<P, Scripted<P>>, step: &ScriptStep<P>) -> Result<(), String> {
+    world.driver.missing = 0;
+    world::apply(world, &step.choice).map_err(|refused: Refused| refused.to_string())?;
+    match (world.driver.missing, world.driver.answers.len()) {
+        (0, 0) => Ok(()),
+        (0, left) => Err(format!("{left} of the recorded answers were not asked for")),
+        (missing, _) => Err(format!("the step asked for {missing} answers that were not recorded")),
+    }
+}

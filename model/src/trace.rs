@@ -1,0 +1,165 @@
+//! What happened, in words: the steps of a trace, for people and for reports.
+
+use serde::{Deserialize, Serialize};
+
+use crate::canonical::{Canonical, Encoder};
+use crate::host::Local;
+use crate::name::NodeId;
+use crate::protocol::{Effect, Event, Protocol};
+use crate::world::{Choice, Named};
+
+/// One step of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceStep {
+    /// From 1.
+    pub step: u64,
+    /// Reference time [ns].
+    pub at_ns: u64,
+    /// Index of the node it happened at; `None` for the passing of time and for the network.
+    pub node: Option<u16>,
+    /// The kind: deliver, lose, duplicate, fire, lapse, sync, invoke, decide, crash, restart, pause, resume, cut,
+    /// heal, elapse.
+    pub kind: String,
+    /// For a message: its sender's index.
+    pub from: Option<u16>,
+    /// What happened, in words.
+    pub what: String,
+    /// What the node did, in order, in words.
+    pub effects: Vec<String>,
+}
+
+impl TraceStep {
+    /// The step in words. `names[i]` is node `i`'s.
+    pub fn of<P: Protocol>(names: &[String], step: u64, at_ns: u64, choice: &Named<P>, effects: &[(NodeId, Effect<P>)]) -> Self {
+        let (kind, node, from) = ends(choice);
+        TraceStep {
+            step,
+            at_ns,
+            node: node.map(|node| node.0),
+            kind: kind.to_owned(),
+            from: from.map(|node| node.0),
+            what: describe_choice(names, choice),
+            effects: effects.iter().map(|(node, effect)| describe_effect(names, node_if_other(*node, choice), effect)).collect(),
+        }
+    }
+}
+
+fn ends<P: Protocol>(choice: &Named<P>) -> (&'static str, Option<NodeId>, Option<NodeId>) {
+    match choice {
+        Choice::Deliver(envelope) => ("deliver", Some(envelope.to), Some(envelope.from)),
+        Choice::Duplicate(envelope) => ("duplicate", Some(envelope.to), Some(envelope.from)),
+        Choice::Lose(envelope) => ("lose", Some(envelope.to), Some(envelope.from)),
+        Choice::At(node, local) => (local.name(), Some(*node), None),
+        Choice::Cut(from, to) => ("cut", Some(*to), Some(*from)),
+        Choice::Heal(from, to) => ("heal", Some(*to), Some(*from)),
+        Choice::Elapse(_) => ("elapse", None, None),
+    }
+}
+
+/// The node, unless it is the one that `choice` is about.
+fn node_if_other<P: Protocol>(node: NodeId, choice: &Named<P>) -> Option<NodeId> {
+    let (_, at, _) = ends(choice);
+    (at != Some(node)).then_some(node)
+}
+
+/// A choice in words.
+pub fn describe_choice<P: Protocol>(names: &[String], choice: &Named<P>) -> String {
+    let name = |node: NodeId| names[node.index()].as_str();
+    match choice {
+        Choice::Deliver(e) => format!("{} receives {:?} from {}", name(e.to), e.message, name(e.from)),
+        Choice::Duplicate(e) => format!("{} receives a copy of {:?} from {}", name(e.to), e.message, name(e.from)),
+        Choice::Lose(e) => format!("the network loses {:?} from {} to {}", e.message, name(e.from), name(e.to)),
+        Choice::Cut(from, to) => format!("the link from {} to {} is cut", name(*from), name(*to)),
+        Choice::Heal(from, to) => format!("the link from {} to {} works again", name(*from), name(*to)),
+        Choice::Elapse(span) => format!("{span} pass"),
+        Choice::At(node, local) => format!("{} {}", name(*node), describe_local(local)),
+    }
+}
+
+fn describe_local<P: Protocol>(local: &Local<P>) -> String {
+    match local {
+        Local::Start => "starts".into(),
+        Local::Deliver(_, message) => format!("receives {message:?}"),
+        Local::Fire(timer) => format!("is told that {timer:?} fired"),
+        Local::Lapse(timer) => format!("has {timer:?} lapse"),
+        Local::Sync(stream) => format!("has a record of stream {} durable", stream.0),
+        Local::Invoke => "is asked by its client".into(),
+        Local::Decide(decision) => format!("decides {decision:?}"),
+        Local::Crash(kept) if kept.iter().all(|(_, count)| *count == 0) => "crashes".into(),
+        Local::Crash(kept) => format!("crashes, keeping {} unsynced records", kept.iter().map(|(_, count)| count).sum::<u32>()),
+        Local::Restart => "restarts".into(),
+        Local::Pause => "is paused".into(),
+        Local::Resume => "resumes".into(),
+    }
+}
+
+/// An effect in words; `node` is named where it is not plain from the step.
+pub fn describe_effect<P: Protocol>(names: &[String], node: Option<NodeId>, effect: &Effect<P>) -> String {
+    let text = match effect {
+        Effect::Send { to, message, .. } => format!("sends {message:?} to {}", names[to.index()]),
+        Effect::Persist { stream, record } => format!("writes {record:?} to stream {}", stream.0),
+        Effect::Set { timer, span } => format!("sets {timer:?} for {span}"),
+        Effect::Copy { to, from } => format!("lets {to:?} end with {from:?}"),
+        Effect::Cancel(timer) => format!("cancels {timer:?}"),
+        Effect::Unarm => "loses its timers".into(),
+        Effect::Mark(what) => format!("({what})"),
+        Effect::RespondAfter { op, answer, .. } => format!("will answer operation {} with {answer:?}", op.0),
+        Effect::Happened(Event::Started) => "starts".into(),
+        Effect::Happened(Event::Crashed) => "loses its state".into(),
+        Effect::Happened(Event::Invoked(op, operation)) => format!("client invokes operation {}: {operation:?}", op.0),
+        Effect::Happened(Event::Responded(op, answer)) => format!("client gets {answer:?} for operation {}", op.0),
+        Effect::Happened(Event::Observed(observation)) => format!("shows {observation:?}"),
+        Effect::Happened(event) => format!("{event:?}"),
+    };
+    match node {
+        Some(node) => format!("{} {text}", names[node.index()]),
+        None => text,
+    }
+}
+
+/// Appends the canonical encoding of an effect at a node: what digests are taken over.
+pub fn encode_effect<P: Protocol>(node: NodeId, effect: &Effect<P>, bytes: &mut Vec<u8>) {
+    let mut out = Encoder::whole();
+    node.encode(&mut out);
+    match effect {
+        Effect::Send { to, message, .. } => {
+            out.byte(0);
+            to.encode(&mut out);
+            message.encode(&mut out);
+        }
+        Effect::Persist { stream, record } => {
+            out.byte(1);
+            stream.encode(&mut out);
+            record.encode(&mut out);
+        }
+        Effect::Set { timer, span } => {
+            out.byte(2);
+            timer.encode(&mut out);
+            span.encode(&mut out);
+        }
+        Effect::Copy { to, from } => {
+            out.byte(3);
+            to.encode(&mut out);
+            from.encode(&mut out);
+        }
+        Effect::Cancel(timer) => {
+            out.byte(4);
+            timer.encode(&mut out);
+        }
+        Effect::Unarm => out.byte(5),
+        Effect::Happened(event) => {
+            out.byte(6);
+            event.encode(&mut out);
+        }
+        Effect::RespondAfter { op, answer, .. } => {
+            out.byte(7);
+            op.encode(&mut out);
+            answer.encode(&mut out);
+        }
+        Effect::Mark(what) => {
+            out.byte(8);
+            (*what).to_owned().encode(&mut out);
+        }
+    }
+    bytes.extend_from_slice(out.bytes());
+}
