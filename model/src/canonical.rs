@@ -51,6 +51,10 @@ pub trait Renaming {
     fn stamp(&mut self, stamp: &mut Stamp) {
         let _ = stamp;
     }
+    /// A part begins (`true`) or ends: what comes between belongs to it.
+    fn part(&mut self, begins: bool) {
+        let _ = begins;
+    }
 }
 
 /// Bytes that no value encodes to.
@@ -251,7 +255,9 @@ impl<T: Canonical> Canonical for Part<T> {
         input.part()
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
+        names.part(true);
         self.untracked_mut().rename(names);
+        names.part(false);
     }
 }
 

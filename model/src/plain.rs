@@ -54,6 +54,10 @@ pub trait Driver<P: Protocol> {
     fn effect(&mut self, node: NodeId, effect: &Effect<P>) {
         let _ = (node, effect);
     }
+    /// Whether a timer may fire before its end: in worlds without time.
+    fn is_untimed(&self) -> bool {
+        false
+    }
     /// Moves reference time on by `span`, for drivers whose time moves by [`crate::Choice::Elapse`].
     fn elapse(&mut self, span: Span) {
         let _ = span;
@@ -227,7 +231,11 @@ impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
         local
     }
     fn is_due(&self, node: NodeId, timer: &P::Timer) -> bool {
-        self.timers[node.index()].is_due(timer, self.driver.now())
+        let timers = &self.timers[node.index()];
+        timers.is_due(timer, self.driver.now()) || (self.driver.is_untimed() && timers.end(timer).is_some())
+    }
+    fn is_armed(&self, node: NodeId, timer: &P::Timer) -> bool {
+        self.timers[node.index()].is_armed(timer, self.driver.now())
     }
     fn unarm(&mut self, node: NodeId, timer: &P::Timer) {
         self.timers[node.index()].cancel(timer);

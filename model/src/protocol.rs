@@ -107,7 +107,7 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
     /// delivered, now or after any further steps; a message replaced by another acts as the other does.
     fn relevance(&self, node: NodeId, to: &Self::State, from: NodeId, message: &Self::Message) -> Relevance<Self::Message> {
         let _ = (node, to, from, message);
-        Relevance::Live
+        Relevance::Always
     }
 
     /// Classes of interchangeable nodes. Within a class, permuting ids in the whole system changes nothing.
@@ -238,6 +238,8 @@ pub struct Ticket(pub(crate) u16);
 /// What a message in flight can still do. See [`Protocol::relevance`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relevance<M> {
+    /// Something, whatever the receiver's state: not asked again for this message.
+    Always,
     /// Something, as far as is known.
     Live,
     /// Nothing, ever again.

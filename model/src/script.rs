@@ -46,6 +46,8 @@ pub struct Scripted<P: Protocol> {
     pub answers: VecDeque<u32>,
     /// Answers asked for beyond those given; a script of the right revision has none.
     pub missing: u32,
+    /// Whether timers may fire at any time.
+    pub untimed: bool,
     protocol: P,
     tick: Span,
     now: u64,
@@ -55,7 +57,7 @@ pub struct Scripted<P: Protocol> {
 impl<P: Protocol> Scripted<P> {
     /// A scheduler that moves by `tick`.
     pub fn new(protocol: P, tick: Span) -> Self {
-        Scripted { flight: Vec::new(), answers: VecDeque::new(), missing: 0, protocol, tick, now: 0, effects: Vec::new() }
+        Scripted { flight: Vec::new(), answers: VecDeque::new(), missing: 0, untimed: false, protocol, tick, now: 0, effects: Vec::new() }
     }
 
     fn answer(&mut self, count: u32) -> u32 {
@@ -99,6 +101,9 @@ impl<P: Protocol> Driver<P> for Scripted<P> {
     fn effect(&mut self, node: NodeId, effect: &Effect<P>) {
         self.effects.push((node, effect.clone()));
     }
+    fn is_untimed(&self) -> bool {
+        self.untimed
+    }
     fn elapse(&mut self, span: Span) {
         self.now += span.0;
     }
@@ -128,10 +133,12 @@ pub fn started<P: Protocol>(protocol: &P, tick: Span) -> Plain<P, Scripted<P>> {
     world
 }
 
-/// Runs `script` from the start of every node. Stops at the first step that cannot happen.
-pub fn replay<P: Protocol>(protocol: &P, script: &[ScriptStep<P>], tick: Span) -> Replayed {
+/// Runs `script` from the start of every node. Stops at the first step that cannot happen. `untimed`: timers may
+/// fire before their ends, as in an exploration without time.
+pub fn replay<P: Protocol>(protocol: &P, script: &[ScriptStep<P>], tick: Span, untimed: bool) -> Replayed {
     let names = protocol.nodes();
     let mut world = started(protocol, tick);
+    world.driver.untimed = untimed;
     let mut replayed = Replayed { trace: Vec::new(), digest: 0, violations: Vec::new(), drift: None };
     for (index, step) in script.iter().enumerate() {
         world.driver.answers = step.answers.iter().copied().collect();

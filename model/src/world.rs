@@ -94,6 +94,8 @@ pub trait Store<P: Protocol> {
     fn local<'a>(&'a self, local: &'a Self::Local) -> &'a Local<P>;
     /// Whether the timer's end has passed and its firing is to be delivered.
     fn is_due(&self, node: NodeId, timer: &P::Timer) -> bool;
+    /// Whether the timer's end still lies ahead. Only an untimed world fires such a timer: it lapses first.
+    fn is_armed(&self, node: NodeId, timer: &P::Timer) -> bool;
     /// Forgets the timer.
     fn unarm(&mut self, node: NodeId, timer: &P::Timer);
     /// Runs the host on a message that arrives.
@@ -194,6 +196,9 @@ fn at<P: Protocol, S: Store<P>>(store: &mut S, node: NodeId, local: &S::Local) -
         Local::Lapse(_) => return Err(Refused::NotDue),
     };
     if let Some(timer) = fired {
+        if store.is_armed(node, &timer) {
+            lapse(store, Lapse::Timer(node, timer.clone()));
+        }
         store.unarm(node, &timer);
     }
     let outcome = store.run(node, local)?;
@@ -202,14 +207,20 @@ fn at<P: Protocol, S: Store<P>>(store: &mut S, node: NodeId, local: &S::Local) -
 }
 
 fn elapse<P: Protocol, S: Store<P>>(store: &mut S, span: Span) {
-    for lapse in store.elapse(span) {
-        match lapse {
-            Lapse::Timer(node, timer) => {
-                let outcome = store.lapse(node, &timer);
-                settle(store, node, &outcome);
-            }
-            Lapse::Deadline(id) => store.deadline(id),
+    for passed in store.elapse(span) {
+        lapse(store, passed);
+    }
+}
+
+/// What it means that the end of a timer or a deadline passes. For schedulers that move time from event to event;
+/// [`Choice::Elapse`] does it for those that move by ticks.
+pub fn lapse<P: Protocol, S: Store<P>>(store: &mut S, passed: Lapse<P::Timer>) {
+    match passed {
+        Lapse::Timer(node, timer) => {
+            let outcome = store.lapse(node, &timer);
+            settle(store, node, &outcome);
         }
+        Lapse::Deadline(id) => store.deadline(id),
     }
 }
 
