@@ -231,7 +231,8 @@ impl Protocol for Echo {
     fn relevance(&self, _: NodeId, to: &State, _: NodeId, message: &Message) -> Relevance<Message> {
         match (to, message) {
             (State::Client(client), Message::Answer(id, _)) if !self.may_await(client, *id) => Relevance::Dead,
-            _ => Relevance::Live,
+            (_, Message::Answer(..)) => Relevance::Live,
+            (_, Message::Request(..)) => Relevance::Always,
         }
     }
 

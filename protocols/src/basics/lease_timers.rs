@@ -253,7 +253,8 @@ impl Protocol for LeaseTimers {
     fn relevance(&self, _: NodeId, to: &State, _: NodeId, message: &Message) -> Relevance<Message> {
         match (to, message) {
             (State::Holder(holder), Message::Grant(id)) if !self.may_await(holder, *id) => Relevance::Dead,
-            _ => Relevance::Live,
+            (_, Message::Grant(_)) => Relevance::Live,
+            (_, Message::Ask(_)) => Relevance::Always,
         }
     }
 

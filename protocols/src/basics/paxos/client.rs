@@ -34,9 +34,9 @@ impl Client {
         }
     }
 
-    /// Whether `message` can still change anything.
-    pub fn may_use(&self, message: &Message) -> bool {
-        self.open.is_some() || !matches!(message, Message::Chosen(_))
+    /// Whether an answer would be given on. Never again if not: a client proposes once.
+    pub fn awaits_answer(&self) -> bool {
+        self.open.is_some()
     }
 
     fn on_operation(&mut self, op: OpId, value: Value, paxos: &Paxos, cx: &mut Context<'_, Paxos>) {

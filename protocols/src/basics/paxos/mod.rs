@@ -125,11 +125,13 @@ impl Protocol for Paxos {
     }
 
     fn relevance(&self, _: NodeId, to: &State, _: NodeId, message: &Message) -> Relevance<Message> {
-        let live = match to {
-            State::Server(server) => server.may_use(message),
-            State::Client(client) => client.may_use(message),
+        let is_awaited = match (to, message) {
+            (State::Server(server), Message::Promise(ballot, _)) => server.awaits_promise(*ballot),
+            (State::Server(server), Message::Accepted(ballot)) => server.awaits_acceptance(*ballot),
+            (State::Client(client), Message::Chosen(_)) => client.awaits_answer(),
+            _ => return Relevance::Always,
         };
-        if live { Relevance::Live } else { Relevance::Dead }
+        if is_awaited { Relevance::Live } else { Relevance::Dead }
     }
 
     /// Ballots order the servers that propose, so those cannot be interchanged. A server that no client ever asks never

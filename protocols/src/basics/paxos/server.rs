@@ -68,18 +68,15 @@ impl Server {
         }
     }
 
-    /// Whether `message` can still change anything: an answer to a ballot that is no longer tried cannot, and a ballot
-    /// is never tried again.
-    pub fn may_use(&self, message: &Message) -> bool {
-        let (ballot, preparing) = match message {
-            Message::Promise(ballot, _) => (ballot, true),
-            Message::Accepted(ballot) => (ballot, false),
-            _ => return true,
-        };
-        let awaits = |attempt: &Attempt| {
-            attempt.ballot == *ballot && (!preparing || matches!(attempt.phase, Phase::Preparing(_)))
-        };
+    /// Whether promises to `ballot` are counted. Never again if they are not: no ballot is tried twice.
+    pub fn awaits_promise(&self, ballot: Ballot) -> bool {
+        let awaits = |attempt: &Attempt| attempt.ballot == ballot && matches!(attempt.phase, Phase::Preparing(_));
         self.attempt.as_ref().is_some_and(awaits)
+    }
+
+    /// Whether acceptances of `ballot` are counted, or will be.
+    pub fn awaits_acceptance(&self, ballot: Ballot) -> bool {
+        self.attempt.as_ref().is_some_and(|attempt| attempt.ballot == ballot)
     }
 
     // Acceptor.
