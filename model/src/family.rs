@@ -1,4 +1,6 @@
-//! A protocol family as the command sees it: a name, typed parameters, mutants, scenario files.
+//! A protocol family as the command sees it: a name, typed parameters, mutants.
+//!
+//! Scenario files and the bounds of `check` are handed to the command where the family is registered.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,12 +30,4 @@ pub trait Family: 'static {
     /// # Errors
     /// On parameters that make no sense together: which, and what would be right.
     fn build(params: &Self::Params, mutants: Mutants) -> Result<Self::Protocol, String>;
-
-    /// The bounds that `check` reads without flags: the text of `check.toml`.
-    fn check_file() -> &'static str;
-
-    /// The shipped scenarios: file name without `.toml`, and text.
-    fn scenario_files() -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
 }

@@ -12,6 +12,7 @@ pub mod part;
 pub mod plain;
 pub mod property;
 pub mod protocol;
+pub mod record;
 pub mod script;
 pub mod time;
 pub mod trace;

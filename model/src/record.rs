@@ -1,0 +1,297 @@
+//! What a campaign, an exploration or a kill table leaves behind: the types of result files.
+//!
+//! Files are JSON. Keys are in snake case, names in them in kebab case. A reader refuses another [`SCHEMA`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::explore::Bounds;
+use crate::trace::TraceStep;
+
+/// The version of these types. Raised whenever a field changes its name, type or meaning.
+pub const SCHEMA: u32 = 1;
+
+/// What every result file begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`SCHEMA`] at the time of writing.
+    pub schema: u32,
+    /// `campaign`, `check` or `kills`.
+    pub kind: String,
+    /// The revision that ran, as the caller named it; `unknown` if nobody did.
+    pub revision: String,
+}
+
+impl Header {
+    /// The header of a file written now.
+    pub fn new(kind: &str, revision: &str) -> Self {
+        Header { schema: SCHEMA, kind: kind.to_owned(), revision: revision.to_owned() }
+    }
+}
+
+/// What ran: enough to run it again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The protocol's name.
+    pub protocol: String,
+    /// Its parameters in full, in words.
+    pub params: BTreeMap<String, String>,
+    /// The mechanisms switched off.
+    pub mutants: Vec<String>,
+    /// Digest of everything that decides but the seed: parameters, mutants, settings or bounds. 16 hex digits.
+    pub hash: String,
+}
+
+/// A campaign: scenarios, each over many seeds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CampaignRecord {
+    /// Whence.
+    #[serde(flatten)]
+    pub header: Header,
+    /// In the order they ran.
+    pub scenarios: Vec<ScenarioRecord>,
+    /// The exit code: 0 if all is as expected.
+    pub code: u8,
+}
+
+/// One scenario over a range of seeds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioRecord {
+    /// `protocol/scenario`.
+    pub name: String,
+    /// What it is about.
+    pub story: String,
+    /// What ran.
+    pub subject: Subject,
+    /// `holds`, or `violated: ` and a property.
+    pub expect: String,
+    /// The seeds demanded, as on the command line; for a shard, its part.
+    pub seeds: String,
+    /// Runs demanded; `None` if time alone was.
+    pub demanded: Option<u64>,
+    /// Runs done.
+    pub runs: u64,
+    /// Choices applied, over all runs.
+    pub steps: u64,
+    /// Messages delivered, over all runs.
+    pub messages: u64,
+    /// Virtual time, over all runs [s].
+    pub virtual_seconds: u64,
+    /// Wall-clock time [s]. Differs from run to run; decides nothing.
+    pub seconds: f64,
+    /// Digest over the runs' digests in seed order. 16 hex digits.
+    pub digest: String,
+    /// Marks taken and goals reached, with how often.
+    pub reached: BTreeMap<String, u64>,
+    /// Goals demanded and not reached.
+    pub missed: Vec<String>,
+    /// Properties that fell.
+    pub falls: Vec<Fall>,
+    /// Runs that ended at a property which the scenario does not assert.
+    pub unasserted: u64,
+    /// Runs that reached the bound on steps: nothing is known of what would have followed.
+    pub limited: u64,
+    /// Runs done twice to compare them.
+    pub repeated: u64,
+    /// The first difference between two runs of one seed, in words.
+    pub divergence: Option<String>,
+    /// The runs in blocks, in seed order.
+    pub blocks: Vec<Block>,
+    /// What is to be said, a line each.
+    pub remarks: Vec<String>,
+    /// The exit code of this scenario alone.
+    pub code: u8,
+}
+
+/// A property that fell, over all runs of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fall {
+    /// The property.
+    pub property: String,
+    /// In how many runs.
+    pub count: u64,
+    /// Whether the scenario expects it.
+    pub expected: bool,
+    /// The first of them.
+    pub first: Failure,
+}
+
+/// One failure, with what a reader needs to act.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The property that fell; `panic` for a broken assertion of the protocol.
+    pub property: String,
+    /// Its claim in words.
+    pub words: String,
+    /// What happened, naming the culprits.
+    pub detail: String,
+    /// Where: a scenario, or a bound of `check`.
+    pub place: String,
+    /// The seed; `None` for an exploration.
+    pub seed: Option<String>,
+    /// The step it fell at, from 1.
+    pub step: u64,
+    /// Reference time at which it fell [ns].
+    pub at_ns: u64,
+    /// How far it was shrunk, in words.
+    pub shrunk: String,
+    /// The last steps before.
+    pub why: Vec<TraceStep>,
+    /// A line to paste that replays it.
+    pub paste: String,
+    /// The revision.
+    pub revision: String,
+    /// The run's digest. 16 hex digits.
+    pub digest: String,
+}
+
+/// Runs of consecutive seeds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// As `0..100`, or one seed.
+    pub seeds: String,
+    /// How many runs.
+    pub runs: u64,
+    /// Runs that fell and were not expected to: each as (seed, property).
+    pub failed: Vec<(String, String)>,
+}
+
+/// An exploration of a protocol at one bound or several. The figures at the top sum up those of the bounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckRecord {
+    /// Whence.
+    #[serde(flatten)]
+    pub header: Header,
+    /// The protocol's name.
+    pub protocol: String,
+    /// The mechanisms switched off.
+    pub mutants: Vec<String>,
+    /// `violated` if any bound is, else `unknown` if any is, else `holds`.
+    pub verdict: String,
+    /// The first property that fell.
+    pub property: Option<String>,
+    /// Different states, the sum.
+    pub unique: u64,
+    /// Transitions, the sum.
+    pub total: u64,
+    /// The largest depth.
+    pub depth: u32,
+    /// Whether every bound was exhausted.
+    pub exhausted: bool,
+    /// Wall-clock time [s].
+    pub seconds: f64,
+    /// The largest memory for each unique state [bytes].
+    pub bytes_per_state: u64,
+    /// All abstractions in force anywhere.
+    pub abstractions: Vec<String>,
+    /// Steps of the first counterexample.
+    pub counterexample_length: Option<u64>,
+    /// Each bound by itself.
+    pub bounds: Vec<BoundRecord>,
+    /// The exit code.
+    pub code: u8,
+}
+
+/// An exploration at one bound.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoundRecord {
+    /// The bound's name.
+    pub name: String,
+    /// What it is about.
+    pub story: String,
+    /// What ran.
+    pub subject: Subject,
+    /// The bounds in full.
+    pub bounds: Bounds,
+    /// `holds`, or `violated: ` and a property.
+    pub expect: String,
+    /// `holds`, `violated` or `unknown`.
+    pub verdict: String,
+    /// The property that fell.
+    pub property: Option<String>,
+    /// The culprits, or the budget that ran out, in words.
+    pub detail: Option<String>,
+    /// Different states, up to the reductions in force.
+    pub unique: u64,
+    /// Transitions.
+    pub total: u64,
+    /// Steps from the start to the furthest state.
+    pub depth: u32,
+    /// Whether every state within the bounds was seen.
+    pub exhausted: bool,
+    /// Whether a bound on tags or depth cut states off.
+    pub cut: bool,
+    /// Wall-clock time [s].
+    pub seconds: f64,
+    /// Memory for each unique state [bytes].
+    pub bytes_per_state: u64,
+    /// The chance that a state was missed is at most one in this.
+    pub collision_odds: u64,
+    /// Where the model is smaller than the protocol.
+    pub abstractions: Vec<String>,
+    /// Marks taken and goals reached.
+    pub reached: Vec<String>,
+    /// Goals demanded and not reached: with any, the verdict is vacuous.
+    pub missed: Vec<String>,
+    /// Kinds that never occurred.
+    pub unexercised: Vec<String>,
+    /// Steps of the counterexample.
+    pub counterexample_length: Option<u64>,
+    /// The counterexample.
+    pub counterexample: Vec<TraceStep>,
+    /// A line to paste that finds it again.
+    pub paste: String,
+    /// What is to be said, a line each.
+    pub remarks: Vec<String>,
+    /// The exit code of this bound alone.
+    pub code: u8,
+}
+
+/// The kill table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KillRecord {
+    /// Whence.
+    #[serde(flatten)]
+    pub header: Header,
+    /// A row for each mutant.
+    pub rows: Vec<Kill>,
+    /// The exit code: 17 if one survived or is not what it was declared to be.
+    pub code: u8,
+}
+
+/// One mutant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kill {
+    /// The protocol.
+    pub protocol: String,
+    /// The mutant.
+    pub mutant: String,
+    /// The mechanism it removes.
+    pub removes: String,
+    /// What must come of it, in words.
+    pub declared: String,
+    /// What the explorer found.
+    pub explorer: Detection,
+    /// What the simulator found.
+    pub simulator: Detection,
+    /// `killed`, `harmless as declared`, or what is wrong.
+    pub verdict: String,
+    /// Whether it is as declared.
+    pub as_declared: bool,
+}
+
+/// What one engine found of a mutant.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detection {
+    /// The bound or scenario that detected it; `None` if none did.
+    pub place: Option<String>,
+    /// What was detected there: the property that fell or the goal that was missed.
+    pub found: Option<String>,
+    /// States, or seeds, until detection; without one, all that were tried.
+    pub effort: u64,
+    /// Bounds or scenarios tried.
+    pub tried: u32,
+    /// Whether something was left unknown: a budget ran out.
+    pub unknown: bool,
+}

@@ -1,0 +1,60 @@
+//! What must hold of a chosen value.
+
+use std::collections::BTreeSet;
+
+use seedbed_model::{Canonical, Event, NodeId, Property, Watch};
+
+use super::Paxos;
+use super::message::{Observation, Value};
+
+/// What the properties remember.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Monitor {
+    /// What clients asked for.
+    proposed: BTreeSet<Value>,
+    /// What the first learner learned.
+    chosen: Option<Value>,
+}
+
+/// See the module.
+pub fn properties() -> Vec<Property> {
+    vec![
+        Property::always("agreement", "no two servers learn different values (§2.1)"),
+        Property::always("validity", "a learned value was proposed by a client (§2.1)"),
+        Property::always("integrity", "a client is told the value that was learned"),
+        Property::sometimes("chosen", "a value is chosen"),
+        Property::sometimes("answered", "a client is told"),
+        Property::sometimes("preempted", "an acceptor keeps a promise to a higher ballot"),
+        Property::sometimes("adopted", "a proposer gives up its value for one accepted before"),
+    ]
+}
+
+impl Monitor {
+    /// Folds an event.
+    pub fn watch(&mut self, node: NodeId, event: &Event<Paxos>, watch: &mut Watch<'_>) {
+        match event {
+            Event::Invoked(_, value) => drop(self.proposed.insert(*value)),
+            Event::Observed(Observation::Learned(value)) => self.learned(node, *value, watch),
+            Event::Responded(_, value) => self.told(node, *value, watch),
+            _ => {}
+        }
+    }
+
+    fn learned(&mut self, node: NodeId, value: Value, watch: &mut Watch<'_>) {
+        watch.reached("chosen");
+        if !self.proposed.contains(&value) {
+            watch.violated("validity", format!("{node:?} learns {value:?}, which nobody proposed"));
+        }
+        let chosen = *self.chosen.get_or_insert(value);
+        if chosen != value {
+            watch.violated("agreement", format!("{node:?} learns {value:?} after another learned {chosen:?}"));
+        }
+    }
+
+    fn told(&self, node: NodeId, value: Value, watch: &mut Watch<'_>) {
+        watch.reached("answered");
+        if self.chosen != Some(value) {
+            watch.violated("integrity", format!("{node:?} is told {value:?}, but {:?} was learned", self.chosen));
+        }
+    }
+}
