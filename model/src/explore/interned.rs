@@ -484,10 +484,16 @@ impl<P: Protocol> Interned<P> {
     }
 
     fn clock_offset(&self, node: NodeId) -> i64 {
-        let id = self.work.fixed[usize::from(self.layout.clocks)];
+        self.offsets(&self.work).get(node.index()).copied().unwrap_or(0)
+    }
+
+    /// How far each node's clock is ahead [ns] in `row`; empty if none is.
+    pub(super) fn offsets(&self, row: &Work) -> Vec<i64> {
+        let id = row.fixed[usize::from(self.layout.clocks)];
         let clocks: std::collections::BTreeMap<NodeId, i64> =
             crate::canonical::decoding(self.pool.bytes(id)).expect("the pool holds what was encoded");
-        clocks[&node]
+        let offsets: Vec<i64> = clocks.into_values().collect();
+        if offsets.iter().all(|offset| *offset == 0) { Vec::new() } else { offsets }
     }
 
     // ---- steps ----

@@ -16,7 +16,7 @@ pub use walk::{Walk, accepts};
 
 use crate::property::Violation;
 use crate::protocol::Protocol;
-use crate::script::ScriptStep;
+use crate::script::Script;
 
 /// What an exploration found.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Exploration<P: Protocol> {
     /// The answer.
     pub verdict: Verdict,
     /// The shortest counterexample, replayable by [`crate::replay`].
-    pub script: Option<Vec<ScriptStep<P>>>,
+    pub script: Option<Script<P>>,
     /// How much was seen.
     pub stats: Stats,
     /// Marks taken and goals reached, in order of name.

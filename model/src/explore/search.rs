@@ -10,7 +10,7 @@ use crate::host::{Local, Phase};
 use crate::name::NodeId;
 use crate::property::Violation;
 use crate::protocol::Protocol;
-use crate::script::ScriptStep;
+use crate::script::{Script, ScriptStep};
 use crate::world::{Choice, Named, Store, apply};
 
 /// States are expanded in batches of this many between two calls of `watch`.
@@ -208,6 +208,13 @@ impl<P: Protocol> Walker<P> {
             Choice::Heal(from, to) => Choice::Heal(*from, *to),
             Choice::Elapse(span) => Choice::Elapse(*span),
         }
+    }
+
+    /// A script without steps yet, for a walk from the initial row `start`.
+    pub(super) fn script_from(&self, start: &Work) -> Script<P> {
+        let bounds = &self.store.bounds;
+        let offsets = self.store.offsets(start);
+        Script { tick: bounds.tick, untimed: bounds.clock == Clock::Untimed, offsets, steps: Vec::new() }
     }
 
     /// The script steps of the way just taken: the choice, and the losses of links that were full.
@@ -451,7 +458,7 @@ impl<P: Protocol> Search<'_, P> {
     }
 
     /// The path to `bad`, replayed over rows whose names are not canonical, so that the script runs in a plain world.
-    fn counterexample(&mut self, bad: &Bad) -> Vec<ScriptStep<P>> {
+    fn counterexample(&mut self, bad: &Bad) -> Script<P> {
         let mut chain = vec![bad.state];
         while self.parents[chain[chain.len() - 1] as usize] != ROOT {
             chain.push(self.parents[chain[chain.len() - 1] as usize]);
@@ -460,15 +467,15 @@ impl<P: Protocol> Search<'_, P> {
         let fingerprints = self.table.by_index();
         let goals: Vec<u64> = chain.iter().map(|state| fingerprints[*state as usize]).collect();
         let mut raw = self.raw_start(goals[0]);
-        let mut script = Vec::new();
+        let mut script = self.walker.script_from(&raw);
         for &goal in &goals[1..] {
             let (steps, next) = self.raw_step(&raw, |landed, violation| violation.is_none() && landed == goal);
-            script.extend(steps);
+            script.steps.extend(steps);
             raw = next;
         }
         if !bad.in_state {
             let (steps, _) = self.raw_step(&raw, |_, violation| violation.is_some_and(|v| v.property == bad.violation.property));
-            script.extend(steps);
+            script.steps.extend(steps);
         }
         script
     }

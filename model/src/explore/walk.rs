@@ -7,7 +7,7 @@ use super::search::{Pick, Walker};
 use crate::canonical::{Canonical, Encoder, encoding};
 use crate::property::Violation;
 use crate::protocol::Protocol;
-use crate::script::ScriptStep;
+use crate::script::{Script, ScriptStep};
 use crate::world::{Choice, Named};
 
 /// One path through the world as the explorer holds it, with names as they are (tags not ranked, nodes not permuted).
@@ -32,8 +32,18 @@ impl<P: Protocol> Walk<P> {
     /// # Errors
     /// If the bounds do not fit the protocol.
     pub fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
+        Self::from_offsets(protocol, bounds, &[])
+    }
+
+    /// A walk from the initial state with these clock offsets [ns].
+    ///
+    /// # Errors
+    /// If the bounds do not fit the protocol, or the offsets are not within its clock bounds.
+    pub fn from_offsets(protocol: &P, bounds: &Bounds, offsets: &[i64]) -> Result<Self, String> {
         let walker = Walker::new(protocol, bounds)?;
-        let row = walker.initial[0].clone();
+        let wanted = if offsets.iter().all(|offset| *offset == 0) { &[] } else { offsets };
+        let row = walker.initial.iter().find(|row| walker.store.offsets(row) == wanted).cloned();
+        let row = row.ok_or_else(|| format!("no run of these bounds starts with the clock offsets {offsets:?}"))?;
         let mut walk = Walk { walker, row, options: Vec::new() };
         walk.refresh();
         Ok(walk)
@@ -95,9 +105,9 @@ impl<P: Protocol> Walk<P> {
 ///
 /// # Errors
 /// The first step that is not, and why.
-pub fn accepts<P: Protocol>(protocol: &P, bounds: &Bounds, script: &[ScriptStep<P>]) -> Result<(), (usize, String)> {
-    let mut walk = Walk::new(protocol, bounds).map_err(|why| (0, why))?;
-    for (index, step) in script.iter().enumerate() {
+pub fn accepts<P: Protocol>(protocol: &P, bounds: &Bounds, script: &Script<P>) -> Result<(), (usize, String)> {
+    let mut walk = Walk::from_offsets(protocol, bounds, &script.offsets).map_err(|why| (0, why))?;
+    for (index, step) in script.steps.iter().enumerate() {
         let at = walk.options.iter().position(|pick| walk.walker.named(pick) == step.choice);
         let at = at.ok_or_else(|| (index, refusal(&walk, &step.choice)))?;
         let ways = walk.ways(at);
