@@ -133,8 +133,8 @@ impl<P: Protocol> Local<P> {
 pub struct Host<P: Protocol> {
     /// Whether it takes inputs.
     pub phase: Phase,
-    /// Its latest incarnation.
-    pub nonce: Nonce,
+    /// Its latest incarnation; `None` before the first.
+    pub nonce: Option<Nonce>,
     /// Its disk.
     pub disk: Part<Disk<P>>,
     /// Its client.
@@ -143,12 +143,18 @@ pub struct Host<P: Protocol> {
     pub state: Option<P::State>,
 }
 
+impl<P: Protocol> Default for Host<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<P: Protocol> Host<P> {
     /// A node that has not started.
-    pub fn new(node: NodeId) -> Self {
+    pub fn new() -> Self {
         Host {
             phase: Phase::Down,
-            nonce: Nonce::first(node.0),
+            nonce: None,
             disk: Part::default(),
             client: Part::default(),
             state: None,
@@ -186,11 +192,12 @@ impl<P: Protocol> Host<P> {
 
     fn start(&mut self, protocol: &P, node: NodeId, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
         self.phase = Phase::Up;
-        self.nonce = self.nonce.next();
+        let nonce = self.nonce.map_or_else(|| Nonce::first(node.0), Nonce::next);
+        self.nonce = Some(nonce);
         out.push(Effect::Happened(Event::Started));
         let base = out.len();
         let mut cx = Context::new(node, out, surroundings);
-        self.state = Some(protocol.start(&self.disk.durable, self.nonce, &mut cx));
+        self.state = Some(protocol.start(&self.disk.durable, nonce, &mut cx));
         let persisted = cx.persist_count() > 0;
         self.settle(persisted, base, out);
     }

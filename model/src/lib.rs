@@ -29,7 +29,7 @@ pub use protocol::{
     Context, Data, Effect, Embedding, Event, Input, Mutant, Mutants, Offers, Outcome, Protocol, Relevance, Surroundings, Ticket,
 };
 pub use seedbed_derive::Canonical;
-pub use script::{Replayed, ScriptStep, Scripted, replay};
+pub use script::{Replayed, Script, ScriptStep, Scripted, replay};
 pub use time::{ClockBound, Ratio, Span, Stamp, Timers};
 pub use trace::TraceStep;
 pub use world::{Applied, Choice, Named, Refused, Store, apply};

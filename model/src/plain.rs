@@ -99,7 +99,7 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
     pub fn new(protocol: P, driver: D) -> Self {
         let count = protocol.nodes().len();
         Plain {
-            hosts: (0..count as u16).map(|node| Host::new(NodeId(node))).collect(),
+            hosts: (0..count).map(|_| Host::new()).collect(),
             timers: vec![Timers::default(); count],
             monitor: P::Monitor::default(),
             deadlines: Timers::default(),

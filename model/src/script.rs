@@ -25,6 +25,28 @@ pub struct ScriptStep<P: Protocol> {
     pub answers: Vec<u32>,
 }
 
+/// A run by name: what happened, in order, and what its world assumed.
+#[derive(seedbed_derive::Canonical)]
+#[canonical(unbounded)]
+#[derive_where(Debug, Clone, PartialEq, Eq)]
+pub struct Script<P: Protocol> {
+    /// The step of time: every real length is a whole number of ticks.
+    pub tick: Span,
+    /// Whether timers may fire before their ends, as in an exploration without time.
+    pub untimed: bool,
+    /// `offsets[i]`: how far node `i`'s clock is ahead [ns]; empty if none is.
+    pub offsets: Vec<i64>,
+    /// What happens, after every node has started.
+    pub steps: Vec<ScriptStep<P>>,
+}
+
+impl<P: Protocol> Script<P> {
+    /// A script of a timed world with exact clocks and the usual tick.
+    pub fn new(steps: Vec<ScriptStep<P>>) -> Self {
+        Script { tick: Span::TICK, untimed: false, offsets: Vec::new(), steps }
+    }
+}
+
 /// The real lengths [ticks] that a timer set for `span` may have under `bound`: whole ticks within it, `low..=high`.
 ///
 /// # Errors
@@ -48,6 +70,8 @@ pub struct Scripted<P: Protocol> {
     pub missing: u32,
     /// Whether timers may fire at any time.
     pub untimed: bool,
+    /// `offsets[i]`: how far node `i`'s clock is ahead [ns].
+    pub offsets: Vec<i64>,
     protocol: P,
     tick: Span,
     now: u64,
@@ -57,7 +81,17 @@ pub struct Scripted<P: Protocol> {
 impl<P: Protocol> Scripted<P> {
     /// A scheduler that moves by `tick`.
     pub fn new(protocol: P, tick: Span) -> Self {
-        Scripted { flight: Vec::new(), answers: VecDeque::new(), missing: 0, untimed: false, protocol, tick, now: 0, effects: Vec::new() }
+        Scripted {
+            flight: Vec::new(),
+            answers: VecDeque::new(),
+            missing: 0,
+            untimed: false,
+            offsets: Vec::new(),
+            protocol,
+            tick,
+            now: 0,
+            effects: Vec::new(),
+        }
     }
 
     fn answer(&mut self, count: u32) -> u32 {
@@ -75,8 +109,8 @@ impl<P: Protocol> Driver<P> for Scripted<P> {
     fn now(&self) -> u64 {
         self.now
     }
-    fn clock(&mut self, _: NodeId) -> Stamp {
-        Stamp(self.now as i64)
+    fn clock(&mut self, node: NodeId) -> Stamp {
+        Stamp(self.now as i64 + self.offsets.get(node.index()).copied().unwrap_or(0))
     }
     fn choose(&mut self, _: NodeId, count: u32) -> u32 {
         self.answer(count)
@@ -122,9 +156,16 @@ pub struct Replayed {
     pub drift: Option<(usize, String)>,
 }
 
-/// A world in which every node has just started, ready for a script.
+/// A world in which every node has just started, ready for a script with exact clocks.
 pub fn started<P: Protocol>(protocol: &P, tick: Span) -> Plain<P, Scripted<P>> {
-    let mut world = Plain::new(protocol.clone(), Scripted::new(protocol.clone(), tick));
+    started_for(protocol, &Script { tick, ..Script::new(Vec::new()) })
+}
+
+/// A world in which every node has just started, as `script` assumes it.
+pub fn started_for<P: Protocol>(protocol: &P, script: &Script<P>) -> Plain<P, Scripted<P>> {
+    let mut world = Plain::new(protocol.clone(), Scripted::new(protocol.clone(), script.tick));
+    world.driver.untimed = script.untimed;
+    world.driver.offsets.clone_from(&script.offsets);
     for node in world.nodes() {
         let started = world::apply(&mut world, &Choice::At(node, Local::Start));
         debug_assert!(started.is_ok(), "a node that is down can start");
@@ -133,14 +174,12 @@ pub fn started<P: Protocol>(protocol: &P, tick: Span) -> Plain<P, Scripted<P>> {
     world
 }
 
-/// Runs `script` from the start of every node. Stops at the first step that cannot happen. `untimed`: timers may
-/// fire before their ends, as in an exploration without time.
-pub fn replay<P: Protocol>(protocol: &P, script: &[ScriptStep<P>], tick: Span, untimed: bool) -> Replayed {
+/// Runs `script` from the start of every node. Stops at the first step that cannot happen.
+pub fn replay<P: Protocol>(protocol: &P, script: &Script<P>) -> Replayed {
     let names = protocol.nodes();
-    let mut world = started(protocol, tick);
-    world.driver.untimed = untimed;
+    let mut world = started_for(protocol, script);
     let mut replayed = Replayed { trace: Vec::new(), digest: 0, violations: Vec::new(), drift: None };
-    for (index, step) in script.iter().enumerate() {
+    for (index, step) in script.steps.iter().enumerate() {
         world.driver.answers = step.answers.iter().copied().collect();
         if let Err(why) = take(&mut world, step) {
             replayed.drift = Some((index, why));

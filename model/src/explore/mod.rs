@@ -1,12 +1,22 @@
 //! The exhaustive explorer: every choice, breadth first, with the shortest counterexample.
 
 mod bounds;
+mod canonize;
+mod interned;
+mod layout;
+mod memo;
+mod pool;
+mod report;
+mod search;
+mod table;
+mod walk;
 
 pub use bounds::{Bounds, Clock, Lengths};
+pub use walk::{Walk, accepts};
 
 use crate::property::Violation;
 use crate::protocol::Protocol;
-use crate::script::ScriptStep;
+use crate::script::Script;
 
 /// What an exploration found.
 #[derive(Debug, Clone)]
@@ -14,7 +24,7 @@ pub struct Exploration<P: Protocol> {
     /// The answer.
     pub verdict: Verdict,
     /// The shortest counterexample, replayable by [`crate::replay`].
-    pub script: Option<Vec<ScriptStep<P>>>,
+    pub script: Option<Script<P>>,
     /// How much was seen.
     pub stats: Stats,
     /// Marks taken and goals reached, in order of name.
@@ -85,15 +95,5 @@ pub struct Progress {
 /// # Errors
 /// If the bounds do not fit the protocol (a tick too coarse for a timer, say).
 pub fn explore<P: Protocol>(protocol: &P, bounds: &Bounds, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Exploration<P>, String> {
-    let _ = (protocol, bounds, watch);
-    Err("the explorer is being built".into())
-}
-
-/// Whether `script` is a path of the explorer within `bounds`.
-///
-/// # Errors
-/// The first step that is not, and why.
-pub fn accepts<P: Protocol>(protocol: &P, bounds: &Bounds, script: &[ScriptStep<P>]) -> Result<(), (usize, String)> {
-    let _ = (protocol, bounds, script);
-    Err((0, "the explorer is being built".into()))
+    search::run(protocol, bounds, watch)
 }

@@ -1,0 +1,366 @@
+//! The canonical form of a row: dead messages removed, tags ranked, interchangeable nodes in one order.
+//!
+//! Every renaming of a component is remembered by the component and what its names become.
+
+use rustc_hash::FxHashMap;
+
+use super::interned::{Faults, Interned, Work};
+use super::pool::{ABSENT, Id, Permuting, Ranking, Shifting, mix};
+use crate::canonical::{Canonical, Renaming};
+use crate::host::{Host, Phase};
+use crate::name::NodeId;
+use crate::protocol::{Protocol, Relevance};
+use crate::time::Span;
+use crate::world::Store;
+
+/// A permuted block: the key is the permutation's index, the block's first slot, and the ids in it.
+type Blocks = FxHashMap<Box<[u32]>, Box<[Id]>>;
+
+/// What components become under the renamings met so far.
+#[derive(Default)]
+pub(super) struct Renamed {
+    /// By component and the index of its new list of tags.
+    ranked: FxHashMap<(Id, u32), Id>,
+    shifted: FxHashMap<Id, Id>,
+    blocks: Blocks,
+    singles: FxHashMap<(u32, Id), Id>,
+    scratch_tags: Vec<(u32, u32)>,
+    scratch_key: Vec<u32>,
+}
+
+/// Every permutation within the classes of interchangeable nodes, but the identity: `[i]` is what node `i` becomes.
+pub(super) fn permutations<P: Protocol>(protocol: &P) -> Vec<Vec<NodeId>> {
+    let identity: Vec<NodeId> = (0..protocol.nodes().len() as u16).map(NodeId).collect();
+    let mut all = vec![identity.clone()];
+    for class in protocol.symmetry() {
+        let orders = orders(&class);
+        all = all.iter().flat_map(|base| orders.iter().map(|order| permuted(base, &class, order))).collect();
+    }
+    all.retain(|permutation| *permutation != identity);
+    all
+}
+
+fn permuted(base: &[NodeId], class: &[NodeId], order: &[NodeId]) -> Vec<NodeId> {
+    let mut permutation = base.to_vec();
+    for (node, becomes) in class.iter().zip(order) {
+        permutation[node.index()] = *becomes;
+    }
+    permutation
+}
+
+fn orders(class: &[NodeId]) -> Vec<Vec<NodeId>> {
+    if class.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for index in 0..class.len() {
+        let mut rest = class.to_vec();
+        let first = rest.remove(index);
+        for mut order in orders(&rest) {
+            order.insert(0, first);
+            all.push(order);
+        }
+    }
+    all
+}
+
+/// A fingerprint of a sum of weights; never 0.
+#[inline]
+pub(super) fn fingerprint(weight: u64) -> u64 {
+    mix(weight) | 1 << 63
+}
+
+impl<P: Protocol> Interned<P> {
+    /// Removes messages that can have no effect from the row being worked on. `exchange`: replaces those that act
+    /// like another by the other.
+    pub(super) fn drop_dead(&mut self, exchange: bool) {
+        if !self.bounds.drop_dead {
+            return;
+        }
+        let mut at = 0;
+        while at < self.work.flights.len() {
+            let flight = self.work.flights[at];
+            if self.flight(flight).always_live {
+                at += 1;
+                continue;
+            }
+            match self.relevance(flight) {
+                Relevance::Dead => {
+                    self.remove_flight(at);
+                }
+                Relevance::Same(other) if exchange => {
+                    self.replace_flight(at, other);
+                    at += 1;
+                }
+                Relevance::Same(_) | Relevance::Live | Relevance::Always => at += 1,
+            }
+        }
+    }
+
+    /// Ranks the tags of the row being worked on, space by space: afterwards those of each space are 0, 1, 2 and so on.
+    pub(super) fn rank_tags(&mut self) {
+        if !self.work.tags_changed {
+            return;
+        }
+        self.work.tags_changed = false;
+        let mut all = std::mem::take(&mut self.renamed.scratch_tags);
+        all.clear();
+        for id in self.work.fixed.iter().chain(&self.work.flights) {
+            all.extend_from_slice(self.pool.tags(*id));
+        }
+        all.sort_unstable();
+        all.dedup();
+        if !is_ranked(&all) {
+            self.rename_tags(&ranks(&all));
+        }
+        self.renamed.scratch_tags = all;
+    }
+
+    fn rename_tags(&mut self, ranks: &FxHashMap<(u32, u32), u32>) {
+        for at in 0..self.work.flights.len() {
+            let old = self.work.flights[at];
+            if let Some(tags) = self.new_tags(old, ranks) {
+                let new = match self.renamed.ranked.get(&(old, tags)) {
+                    Some(new) => *new,
+                    None => {
+                        let new = self.rename_flight(old, &mut Ranking(ranks));
+                        self.renamed.ranked.insert((old, tags), new);
+                        new
+                    }
+                };
+                self.replace_flight(at, new);
+            }
+        }
+        for slot in 0..self.layout.fixed as u16 {
+            let old = self.work.fixed[usize::from(slot)];
+            if let Some(tags) = self.new_tags(old, ranks) {
+                let new = match self.renamed.ranked.get(&(old, tags)) {
+                    Some(new) => *new,
+                    None => {
+                        let new = self.rename_slot(slot, &mut Ranking(ranks));
+                        self.renamed.ranked.insert((old, tags), new);
+                        new
+                    }
+                };
+                self.set(slot, new);
+            }
+        }
+        self.work.tags_changed = false;
+    }
+
+    /// The index of what the component's tags become, if that is anything else.
+    fn new_tags(&mut self, id: Id, ranks: &FxHashMap<(u32, u32), u32>) -> Option<u32> {
+        let old = self.pool.tags(id);
+        if old.iter().all(|tag| ranks[tag] == tag.1) {
+            return None;
+        }
+        let new = old.iter().map(|tag| (tag.0, ranks[tag])).collect();
+        Some(self.pool.intern_tags(new))
+    }
+
+    /// Whether a tag has grown beyond `most`.
+    pub(super) fn has_tag_beyond(&self, most: u32) -> bool {
+        self.work.fixed.iter().chain(&self.work.flights).any(|id| self.pool.tags(*id).iter().any(|(_, rank)| *rank > most))
+    }
+
+    /// Shifts every stamp of the row being worked on into the past.
+    pub(super) fn shift_stamps(&mut self, span: Span) {
+        let horizon = self.protocol.stamp_horizon().0 as i64;
+        for at in 0..self.work.flights.len() {
+            let old = self.work.flights[at];
+            if self.pool.is_stamped(old) {
+                let new = match self.renamed.shifted.get(&old) {
+                    Some(new) => *new,
+                    None => self.rename_flight(old, &mut Shifting { span: span.0 as i64, horizon }),
+                };
+                self.renamed.shifted.insert(old, new);
+                self.replace_flight(at, new);
+            }
+        }
+        for slot in 0..self.layout.fixed as u16 {
+            let old = self.work.fixed[usize::from(slot)];
+            if self.pool.is_stamped(old) {
+                let new = match self.renamed.shifted.get(&old) {
+                    Some(new) => *new,
+                    None => self.rename_slot(slot, &mut Shifting { span: span.0 as i64, horizon }),
+                };
+                self.renamed.shifted.insert(old, new);
+                self.set(slot, new);
+            }
+        }
+    }
+
+    /// The least of the row being worked on and its permutations, by fingerprint; `work` becomes it.
+    pub(super) fn choose_symmetric(&mut self, permutations: &[Vec<NodeId>], other: &mut Work, least: &mut Work) -> u64 {
+        let mut best = fingerprint(self.work.weight);
+        let mut found = false;
+        for (index, permutation) in permutations.iter().enumerate() {
+            self.permute(index as u32, permutation, other);
+            let candidate = fingerprint(other.weight);
+            if candidate < best {
+                best = candidate;
+                found = true;
+                std::mem::swap(other, least);
+            }
+        }
+        if found {
+            std::mem::swap(&mut self.work, least);
+        }
+        best
+    }
+
+    fn permute(&mut self, index: u32, permutation: &[NodeId], out: &mut Work) {
+        out.fixed.clear();
+        out.fixed.resize(self.layout.fixed, ABSENT);
+        out.flights.clear();
+        out.weight = 0;
+        out.tags_changed = false;
+        for node in self.layout.node_ids() {
+            self.permute_node(index, permutation, node, out);
+        }
+        let monitor = self.layout.monitor;
+        let ids = self.permuted_block(index, monitor.start, monitor.range(), |store, ids| {
+            let mut value: P::Monitor = store.decode_split(ids);
+            value.rename(&mut Permuting(permutation));
+            store.intern_split(monitor, &mut value)
+        });
+        out.fixed[monitor.range()].copy_from_slice(&ids);
+        let (faults, clocks, deadlines) = (self.layout.faults, self.layout.clocks, self.layout.deadlines);
+        out.fixed[usize::from(deadlines)] = self.work.fixed[usize::from(deadlines)];
+        out.fixed[usize::from(faults)] = self.permuted_single(index, self.work.fixed[usize::from(faults)], |store, id| {
+            let mut value: Faults = store.faults_of(id).clone();
+            value.rename(&mut Permuting(permutation));
+            store.intern_faults(value)
+        });
+        out.fixed[usize::from(clocks)] = self.permuted_single(index, self.work.fixed[usize::from(clocks)], |store, id| {
+            let mut value: std::collections::BTreeMap<NodeId, i64> = store.decode_split(&[id]);
+            value.rename(&mut Permuting(permutation));
+            store.pool.intern_value(clocks.into(), &value)
+        });
+        for at in 0..self.work.flights.len() {
+            let id = self.work.flights[at];
+            let id = self.permuted_single(index, id, |store, id| store.rename_flight(id, &mut Permuting(permutation)));
+            out.flights.push(id);
+        }
+        for id in out.fixed.iter().chain(&out.flights) {
+            out.weight = out.weight.wrapping_add(self.pool.weight(*id));
+        }
+    }
+
+    fn permute_node(&mut self, index: u32, permutation: &[NodeId], node: NodeId, out: &mut Work) {
+        let target = permutation[node.index()];
+        let (from, to) = (self.layout.nodes[node.index()], self.layout.nodes[target.index()]);
+        let ids = self.permuted_block(index, from.start, from.range(), |store, ids| {
+            let mut host: Host<P> = store.decode_split(ids);
+            host.rename(&mut Permuting(permutation));
+            store.intern_split(to, &mut host)
+        });
+        out.fixed[to.range()].copy_from_slice(&ids);
+        let (from, to) = (self.layout.timers[node.index()], self.layout.timers[target.index()]);
+        out.fixed[usize::from(to)] = self.permuted_single(index, self.work.fixed[usize::from(from)], |store, id| {
+            let mut timers = store.timers(id).clone();
+            timers.rename(&mut Permuting(permutation));
+            store.intern_timers(to, timers)
+        });
+    }
+
+    fn permuted_block(
+        &mut self,
+        index: u32,
+        start: u16,
+        range: std::ops::Range<usize>,
+        compute: impl FnOnce(&mut Self, &[Id]) -> Vec<Id>,
+    ) -> Box<[Id]> {
+        let mut key = std::mem::take(&mut self.renamed.scratch_key);
+        key.clear();
+        key.push(index);
+        key.push(u32::from(start));
+        key.extend_from_slice(&self.work.fixed[range]);
+        let ids = match self.renamed.blocks.get(key.as_slice()) {
+            Some(ids) => ids.clone(),
+            None => {
+                let ids: Box<[Id]> = compute(self, &key[2..]).into();
+                self.renamed.blocks.insert(key.as_slice().into(), ids.clone());
+                ids
+            }
+        };
+        self.renamed.scratch_key = key;
+        ids
+    }
+
+    fn permuted_single(&mut self, index: u32, id: Id, compute: impl FnOnce(&mut Self, Id) -> Id) -> Id {
+        if let Some(known) = self.renamed.singles.get(&(index, id)) {
+            return *known;
+        }
+        let new = compute(self, id);
+        self.renamed.singles.insert((index, id), new);
+        new
+    }
+
+    fn rename_flight(&mut self, id: Id, names: &mut dyn Renaming) -> Id {
+        let mut flight = self.decode_flight(id);
+        flight.rename(names);
+        self.intern_flight(flight)
+    }
+
+    /// What the component in `slot` becomes. Its whole block is renamed: a part alone has no type here.
+    fn rename_slot(&mut self, slot: u16, names: &mut dyn Renaming) -> Id {
+        if let Some(node) = self.layout.timers.iter().position(|timers| *timers == slot) {
+            let mut timers = self.timers(self.work.fixed[usize::from(slot)]).clone();
+            timers.rename(names);
+            return self.intern_timers(self.layout.timers[node], timers);
+        }
+        let monitor = self.layout.monitor;
+        if monitor.slots().contains(&slot) {
+            let mut value = self.monitor();
+            value.rename(names);
+            return self.intern_split(monitor, &mut value)[usize::from(slot - monitor.start)];
+        }
+        let node = self.layout.node_ids().find(|node| self.layout.nodes[node.index()].slots().contains(&slot));
+        let node = node.expect("only nodes, timers and the monitor have tags or stamps");
+        let block = self.layout.nodes[node.index()];
+        let mut host = self.host(node);
+        host.rename(names);
+        self.intern_split(block, &mut host)[usize::from(slot - block.start)]
+    }
+
+    /// Whether something is due that must happen before time passes: a firing at a node that is up, or a message
+    /// whose time has run out at a node that is not paused.
+    pub(super) fn is_urgent(&mut self) -> bool {
+        for node in self.layout.node_ids() {
+            if self.phase(node) == Phase::Up && !self.firings(node).is_empty() {
+                return true;
+            }
+        }
+        self.bounds.delay.is_some()
+            && self.work.flights.iter().any(|id| {
+                let info = self.flight(*id);
+                info.life == Some(0) && self.phase(info.to) != Phase::Paused
+            })
+    }
+}
+
+fn is_ranked(all: &[(u32, u32)]) -> bool {
+    let mut last = None;
+    all.iter().all(|&(space, rank)| {
+        let expected = match last {
+            Some((same, before)) if same == space => before + 1,
+            _ => 0,
+        };
+        last = Some((space, rank));
+        rank == expected
+    })
+}
+
+fn ranks(all: &[(u32, u32)]) -> FxHashMap<(u32, u32), u32> {
+    let mut ranks = FxHashMap::default();
+    let (mut space_now, mut next) = (None, 0);
+    for &(space, rank) in all {
+        if space_now != Some(space) {
+            (space_now, next) = (Some(space), 0);
+        }
+        ranks.insert((space, rank), next);
+        next += 1;
+    }
+    ranks
+}

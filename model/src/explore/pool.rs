@@ -1,0 +1,284 @@
+//! Interning: each distinct component of a world is stored once, by its canonical bytes, and named by a small integer.
+
+use rustc_hash::FxHashMap;
+
+use crate::canonical::{Canonical, Encoder, Renaming, hash};
+use crate::name::{NodeId, TagSpace};
+use crate::time::Stamp;
+
+/// A component's name. [`ABSENT`] stands for the parts of a node that is down.
+pub(super) type Id = u32;
+
+/// No component: adds nothing to a fingerprint.
+pub(super) const ABSENT: Id = 0;
+
+/// Where a component stands: a slot of the row, or [`FLIGHT`]. Equal bytes in different places are different.
+pub(super) type Place = u32;
+
+/// The place of messages in flight.
+pub(super) const FLIGHT: Place = u32::MAX;
+
+/// The components met so far.
+pub(super) struct Pool {
+    index: FxHashMap<u64, Id>,
+    entries: Vec<Entry>,
+    /// `weights[id]`: what the component adds to a fingerprint.
+    weights: Vec<u64>,
+    /// `tags_of[id]`: index of its list of tags; 0 is the empty list.
+    tags_of: Vec<u32>,
+    tag_lists: Vec<Tags>,
+    tag_index: FxHashMap<Tags, u32>,
+    byte_count: usize,
+}
+
+struct Entry {
+    place: Place,
+    bytes: Box<[u8]>,
+    stamped: bool,
+}
+
+/// Each distinct (space, rank) in a component, sorted; a space packed as `kind << 16 | scope`.
+pub(super) type Tags = Box<[(u32, u32)]>;
+
+/// The names inside a component.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct NamesIn {
+    pub(super) tags: Tags,
+    /// Whether there is a stamp.
+    pub(super) stamped: bool,
+}
+
+impl Pool {
+    pub(super) fn new() -> Self {
+        let absent = Entry { place: 0, bytes: Box::default(), stamped: false };
+        let mut pool = Pool {
+            index: FxHashMap::default(),
+            entries: vec![absent],
+            weights: vec![0],
+            tags_of: vec![0],
+            tag_lists: Vec::new(),
+            tag_index: FxHashMap::default(),
+            byte_count: 0,
+        };
+        pool.intern_tags(Tags::default());
+        pool
+    }
+
+    /// The id of `bytes` at `place`; `names` is asked for when they are new.
+    pub(super) fn intern(&mut self, place: Place, bytes: &[u8], names: impl FnOnce() -> NamesIn) -> Id {
+        let weight = mix(hash(u64::from(place) + 1, bytes));
+        // Distinct components of one hash get neighbouring keys: names must never be confused, whatever the hash does.
+        let mut key = weight;
+        while let Some(&id) = self.index.get(&key) {
+            let entry = &self.entries[id as usize];
+            if entry.place == place && *entry.bytes == *bytes {
+                return id;
+            }
+            key = key.wrapping_add(1);
+        }
+        let id = self.entries.len() as Id;
+        self.index.insert(key, id);
+        self.byte_count += bytes.len();
+        let NamesIn { tags, stamped } = names();
+        let tags = self.intern_tags(tags);
+        self.tags_of.push(tags);
+        self.weights.push(weight);
+        self.entries.push(Entry { place, bytes: bytes.into(), stamped });
+        id
+    }
+
+    /// The index of a list of tags.
+    pub(super) fn intern_tags(&mut self, tags: Tags) -> u32 {
+        if let Some(&index) = self.tag_index.get(&tags) {
+            return index;
+        }
+        let index = self.tag_lists.len() as u32;
+        self.tag_lists.push(tags.clone());
+        self.tag_index.insert(tags, index);
+        index
+    }
+
+    /// The index of the component's list of tags; 0 if it has none.
+    #[inline]
+    pub(super) fn tags_index(&self, id: Id) -> u32 {
+        self.tags_of[id as usize]
+    }
+
+    /// The component's tags.
+    #[inline]
+    pub(super) fn tags(&self, id: Id) -> &[(u32, u32)] {
+        &self.tag_lists[self.tags_of[id as usize] as usize]
+    }
+
+    /// The id of a value without parts.
+    pub(super) fn intern_value<T: Canonical + Clone>(&mut self, place: Place, value: &T) -> Id {
+        let mut out = Encoder::whole();
+        value.encode(&mut out);
+        self.intern(place, out.bytes(), || Collector::of(&mut value.clone()).into_single())
+    }
+
+    pub(super) fn bytes(&self, id: Id) -> &[u8] {
+        &self.entries[id as usize].bytes
+    }
+
+    #[inline]
+    pub(super) fn weight(&self, id: Id) -> u64 {
+        self.weights[id as usize]
+    }
+
+    /// Whether there is a stamp in the component.
+    pub(super) fn is_stamped(&self, id: Id) -> bool {
+        self.entries[id as usize].stamped
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Memory held [bytes], roughly.
+    pub(super) fn memory(&self) -> usize {
+        self.byte_count + self.entries.len() * (size_of::<Entry>() + 28)
+    }
+}
+
+/// Spreads a hash once more: weights are added up, and sums of nearby values must not meet.
+#[inline]
+pub(super) fn mix(hash: u64) -> u64 {
+    let wide = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(0xe703_7ed1_a0b4_28db_u64);
+    (wide as u64) ^ ((wide >> 64) as u64)
+}
+
+/// Packs a space into one integer, to sort by.
+pub(super) fn packed(space: TagSpace) -> u32 {
+    u32::from(space.kind) << 16 | u32::from(space.scope)
+}
+
+/// Collects the names in a value, core and parts apart.
+#[derive(Default)]
+pub(super) struct Collector {
+    core: Vec<(u32, u32)>,
+    core_stamped: bool,
+    parts: Vec<(Vec<(u32, u32)>, bool)>,
+    depth: u32,
+}
+
+impl Collector {
+    pub(super) fn of<T: Canonical>(value: &mut T) -> Self {
+        let mut collector = Collector::default();
+        value.rename(&mut collector);
+        collector
+    }
+
+    /// The names of a value as a whole.
+    pub(super) fn into_single(self) -> NamesIn {
+        let mut tags = self.core;
+        let mut stamped = self.core_stamped;
+        for (more, also) in self.parts {
+            tags.extend(more);
+            stamped |= also;
+        }
+        names_in(tags, stamped)
+    }
+
+    /// The names of the core and of each part.
+    pub(super) fn into_split(self) -> (NamesIn, Vec<NamesIn>) {
+        let parts = self.parts.into_iter().map(|(tags, stamped)| names_in(tags, stamped)).collect();
+        (names_in(self.core, self.core_stamped), parts)
+    }
+
+    fn place(&mut self) -> (&mut Vec<(u32, u32)>, &mut bool) {
+        match self.parts.last_mut() {
+            Some((tags, stamped)) if self.depth > 0 => (tags, stamped),
+            _ => (&mut self.core, &mut self.core_stamped),
+        }
+    }
+}
+
+fn names_in(mut tags: Vec<(u32, u32)>, stamped: bool) -> NamesIn {
+    tags.sort_unstable();
+    tags.dedup();
+    NamesIn { tags: tags.into(), stamped }
+}
+
+impl Renaming for Collector {
+    fn tag(&mut self, space: TagSpace, rank: &mut u32) {
+        let entry = (packed(space), *rank);
+        self.place().0.push(entry);
+    }
+    fn stamp(&mut self, _: &mut Stamp) {
+        *self.place().1 = true;
+    }
+    fn part(&mut self, begins: bool) {
+        if !begins {
+            self.depth -= 1;
+            return;
+        }
+        if self.depth == 0 {
+            self.parts.push((Vec::new(), false));
+        }
+        self.depth += 1;
+    }
+}
+
+/// Ranks tags by a map of (packed space, old) to new.
+pub(super) struct Ranking<'a>(pub(super) &'a FxHashMap<(u32, u32), u32>);
+
+impl Renaming for Ranking<'_> {
+    fn tag(&mut self, space: TagSpace, rank: &mut u32) {
+        if let Some(new) = self.0.get(&(packed(space), *rank)) {
+            *rank = *new;
+        }
+    }
+}
+
+/// Permutes nodes: `self.0[i]` is what node `i` becomes.
+pub(super) struct Permuting<'a>(pub(super) &'a [NodeId]);
+
+impl Renaming for Permuting<'_> {
+    fn node(&mut self, node: &mut NodeId) {
+        *node = self.0[node.index()];
+    }
+}
+
+/// Shifts stamps into the past as time passes, no further than the horizon.
+pub(super) struct Shifting {
+    pub(super) span: i64,
+    pub(super) horizon: i64,
+}
+
+impl Renaming for Shifting {
+    fn stamp(&mut self, stamp: &mut Stamp) {
+        stamp.0 = (stamp.0 - self.span).max(-self.horizon - self.span);
+    }
+}
+
+/// Distinct typed values, named in the order met.
+pub(super) struct Typed<T> {
+    index: FxHashMap<u64, u32>,
+    values: Vec<T>,
+}
+
+impl<T: PartialEq> Typed<T> {
+    pub(super) fn new() -> Self {
+        Typed { index: FxHashMap::default(), values: Vec::new() }
+    }
+
+    /// The index of `value`, whose content hash is `key`.
+    pub(super) fn intern(&mut self, mut key: u64, value: T) -> u32 {
+        while let Some(&index) = self.index.get(&key) {
+            if self.values[index as usize] == value {
+                return index;
+            }
+            key = key.wrapping_add(1);
+        }
+        let index = self.values.len() as u32;
+        self.index.insert(key, index);
+        self.values.push(value);
+        index
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: u32) -> &T {
+        &self.values[index as usize]
+    }
+}

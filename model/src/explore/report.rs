@@ -1,0 +1,75 @@
+//! What a verdict must say beside its answer: where the model is smaller than the protocol, and what never occurred.
+
+use super::bounds::{Bounds, Clock, Lengths};
+use super::interned::Exercised;
+use crate::canonical::Canonical;
+use crate::name::NodeId;
+use crate::protocol::Protocol;
+use crate::time::Span;
+
+/// The abstractions in force, in words.
+pub(super) fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
+    let mut all = Vec::new();
+    let nodes = || (0..protocol.nodes().len() as u16).map(NodeId);
+    match bounds.clock {
+        Clock::Untimed => all.push("untimed: any armed timer may fire at any time; deadlines never pass".to_owned()),
+        Clock::Digital => all.push(format!("digital time: ticks of {}; a due firing is delivered before time passes on", bounds.tick)),
+    }
+    let drifts = nodes().any(|node| protocol.clock(node).shortest != protocol.clock(node).longest);
+    if drifts && bounds.clock == Clock::Digital {
+        all.push(match bounds.lengths {
+            Lengths::All => "drift: each timer's real length is any whole tick within its clock's bound, independently".to_owned(),
+            Lengths::Longest => "drift: timers run for their longest real length only".to_owned(),
+        });
+    }
+    if nodes().any(|node| protocol.clock(node).offset > Span::ZERO) {
+        all.push("clock offsets: whole ticks, fixed for the run".to_owned());
+    }
+    if let Some(capacity) = bounds.capacity {
+        all.push(format!("links hold {capacity} messages each way; of one too many, any is lost"));
+    }
+    match (bounds.delay, bounds.losses) {
+        (None, 0) => all.push("messages take any time, for ever included; none is lost otherwise".to_owned()),
+        (None, _) => all.push("messages take any time".to_owned()),
+        (Some(delay), _) => all.push(format!("messages take at most {delay} ticks")),
+    }
+    let budget = |count: u32, what: &str| format!("{} {what}", if count == 0 { "no".to_owned() } else { format!("at most {count}") });
+    all.push(
+        [
+            budget(bounds.losses, "losses"),
+            budget(bounds.duplicates, "duplicates"),
+            budget(bounds.crashes, "crashes"),
+            budget(bounds.pauses, "pauses"),
+            budget(bounds.cuts, "cuts"),
+        ]
+        .join(", "),
+    );
+    if !bounds.restart && bounds.crashes > 0 {
+        all.push("crashed nodes never restart".to_owned());
+    }
+    if !protocol.tags_are_ranked() {
+        all.push("counters are not renamed".to_owned());
+    }
+    if let Some(most) = bounds.tag_max {
+        all.push(format!("counters beyond {most} are cut off"));
+    }
+    if bounds.symmetry && !protocol.symmetry().is_empty() {
+        all.push("interchangeable nodes are interchanged".to_owned());
+    }
+    all.push("steps are atomic; records become durable one at a time, at any time".to_owned());
+    all
+}
+
+/// Message kinds, timers, records, operations and decisions that never occurred.
+pub(super) fn unexercised<P: Protocol>(exercised: &Exercised, _: &P) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut missing = |what: &str, kinds: &[&str], seen: &std::collections::BTreeSet<usize>| {
+        all.extend(kinds.iter().enumerate().filter(|(kind, _)| !seen.contains(kind)).map(|(_, name)| format!("{what} {name}")));
+    };
+    missing("message", P::Message::KINDS, &exercised.messages);
+    missing("timer", P::Timer::KINDS, &exercised.timers);
+    missing("record", P::Record::KINDS, &exercised.records);
+    missing("operation", P::Operation::KINDS, &exercised.operations);
+    missing("decision", P::Decision::KINDS, &exercised.decisions);
+    all
+}

@@ -1,0 +1,126 @@
+//! Single paths through the explorer's world: sampled walks, and whether a script is a path.
+
+use super::Bounds;
+use super::interned::Work;
+use super::pool::Id;
+use super::search::{Pick, Walker};
+use crate::canonical::{Canonical, Encoder, encoding};
+use crate::property::Violation;
+use crate::protocol::Protocol;
+use crate::script::{Script, ScriptStep};
+use crate::world::{Choice, Named};
+
+/// One path through the world as the explorer holds it, with names as they are (tags not ranked, nodes not permuted).
+pub struct Walk<P: Protocol> {
+    walker: Walker<P>,
+    row: Work,
+    options: Vec<Pick>,
+}
+
+/// One way on.
+pub struct Way<P: Protocol> {
+    /// The step, and the losses of links that were full.
+    pub steps: Vec<ScriptStep<P>>,
+    /// The property that falls on it.
+    pub violation: Option<Violation>,
+    next: Work,
+}
+
+impl<P: Protocol> Walk<P> {
+    /// A walk from the first initial state.
+    ///
+    /// # Errors
+    /// If the bounds do not fit the protocol.
+    pub fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
+        Self::from_offsets(protocol, bounds, &[])
+    }
+
+    /// A walk from the initial state with these clock offsets [ns].
+    ///
+    /// # Errors
+    /// If the bounds do not fit the protocol, or the offsets are not within its clock bounds.
+    pub fn from_offsets(protocol: &P, bounds: &Bounds, offsets: &[i64]) -> Result<Self, String> {
+        let walker = Walker::new(protocol, bounds)?;
+        let wanted = if offsets.iter().all(|offset| *offset == 0) { &[] } else { offsets };
+        let row = walker.initial.iter().find(|row| walker.store.offsets(row) == wanted).cloned();
+        let row = row.ok_or_else(|| format!("no run of these bounds starts with the clock offsets {offsets:?}"))?;
+        let mut walk = Walk { walker, row, options: Vec::new() };
+        walk.refresh();
+        Ok(walk)
+    }
+
+    fn refresh(&mut self) {
+        self.walker.store.reset(&self.row);
+        self.walker.options(&mut self.options);
+    }
+
+    /// What can happen now.
+    pub fn options(&self) -> Vec<Named<P>> {
+        self.options.iter().map(|pick| self.walker.named(pick)).collect()
+    }
+
+    /// Every way to take the `at`-th option: one for each combination of answers.
+    pub fn ways(&mut self, at: usize) -> Vec<Way<P>> {
+        let pick = self.options[at].clone();
+        let mut ways = Vec::new();
+        loop {
+            self.walker.store.reset(&self.row);
+            let named = self.walker.named(&pick);
+            self.walker.take(&pick);
+            let steps = self.walker.script_steps(named);
+            let violation = self.walker.store.taken.violation.take();
+            ways.push(Way { steps, violation, next: self.walker.store.work.clone() });
+            if !self.walker.store.odometer.advance() {
+                return ways;
+            }
+        }
+    }
+
+    /// Goes one of the [`Self::ways`].
+    pub fn go(&mut self, way: &Way<P>) {
+        self.row = way.next.clone();
+        self.refresh();
+    }
+
+    /// The canonical encoding of everything a plain world holds too: hosts, timers' ends relative to now, messages in
+    /// flight in order. Two stores agree if these are equal.
+    pub fn snapshot(&mut self) -> Vec<u8> {
+        self.walker.store.reset(&self.row);
+        let store = &self.walker.store;
+        let mut out = Encoder::whole();
+        for node in store.layout.node_ids() {
+            store.host(node).encode(&mut out);
+            store.timers(self.row.fixed[usize::from(store.layout.timers[node.index()])]).encode(&mut out);
+        }
+        store.monitor().encode(&mut out);
+        let mut flights: Vec<Vec<u8>> = self.row.flights.iter().map(|id: &Id| encoding(&store.envelope(*id))).collect();
+        flights.sort_unstable();
+        let mut bytes = out.bytes().to_vec();
+        bytes.extend(flights.concat());
+        bytes
+    }
+}
+
+/// Whether `script` is a path of the explorer within `bounds`: each choice is on offer, with those answers.
+///
+/// # Errors
+/// The first step that is not, and why.
+pub fn accepts<P: Protocol>(protocol: &P, bounds: &Bounds, script: &Script<P>) -> Result<(), (usize, String)> {
+    let mut walk = Walk::from_offsets(protocol, bounds, &script.offsets).map_err(|why| (0, why))?;
+    for (index, step) in script.steps.iter().enumerate() {
+        let at = walk.options.iter().position(|pick| walk.walker.named(pick) == step.choice);
+        let at = at.ok_or_else(|| (index, refusal(&walk, &step.choice)))?;
+        let ways = walk.ways(at);
+        let way = ways.iter().find(|way| way.steps.len() == 1 && way.steps[0].answers == step.answers);
+        let way = way.ok_or_else(|| (index, format!("no way to take {:?} with the answers {:?}", step.choice, step.answers)))?;
+        walk.go(way);
+    }
+    Ok(())
+}
+
+fn refusal<P: Protocol>(walk: &Walk<P>, choice: &Named<P>) -> String {
+    match choice {
+        Choice::Elapse(_) => "time may not pass: something due is not delivered yet".to_owned(),
+        _ => format!("{choice:?} is not among the {} options", walk.options.len()),
+    }
+}
