@@ -1,1 +1,21 @@
-//! Being built.
+//! From recorded results to a page.
+//!
+//! Everything here takes [`seedbed_model::record`] types, or text, and returns a string. Nothing here runs a protocol,
+//! opens a file or prints.
+//!
+//! - [`table`]: columns of text, aligned.
+//! - [`trace`]: the steps of a run, one event a line.
+//! - [`failure`]: the block that a failure prints, ending in what to paste and where it came from.
+//! - [`campaign`], [`check`], [`kills`]: what `run`, `check` and `mutants` say at their end.
+//! - [`json`]: result files.
+//! - [`junit`]: what continuous integration reads.
+
+pub mod campaign;
+pub mod check;
+pub mod failure;
+pub mod json;
+pub mod junit;
+pub mod kills;
+pub mod number;
+pub mod table;
+pub mod trace;

@@ -1,0 +1,99 @@
+//! A campaign as JUnit: a suite for each scenario, a case for each block of seeds.
+
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use seedbed_model::record::{Block, CampaignRecord, ScenarioRecord};
+
+use crate::failure;
+
+/// The XML text.
+///
+/// # Errors
+/// If the writer does; it writes to memory.
+pub fn text(record: &CampaignRecord) -> Result<String, String> {
+    let mut report = Report::new("seedbed");
+    report.add_test_suites(record.scenarios.iter().map(suite));
+    report.to_string().map_err(|error| error.to_string())
+}
+
+fn suite(scenario: &ScenarioRecord) -> TestSuite {
+    let mut suite = TestSuite::new(scenario.name.as_str());
+    suite.set_time(Duration::from_secs_f64(scenario.seconds));
+    suite.add_property(("scenario-hash", scenario.subject.hash.as_str()));
+    suite.add_property(("digest", scenario.digest.as_str()));
+    suite.add_test_cases(scenario.blocks.iter().map(|block| seeds(scenario, block)));
+    suite.add_test_case(whole(scenario));
+    suite
+}
+
+fn seeds(scenario: &ScenarioRecord, block: &Block) -> TestCase {
+    let status = match block.failed.as_slice() {
+        [] => TestCaseStatus::success(),
+        [(seed, property), ..] => {
+            let message =
+                format!("{property} fell in {} of {} runs, first at seed {seed}", block.failed.len(), block.runs);
+            failed(&message, &detail(scenario, property))
+        }
+    };
+    case(scenario, format!("seeds {}", block.seeds), status)
+}
+
+/// What no block of seeds shows by itself: goals missed, an expectation unmet, a divergence.
+fn whole(scenario: &ScenarioRecord) -> TestCase {
+    let fell = scenario.blocks.iter().any(|block| !block.failed.is_empty());
+    let status = match scenario.code {
+        0 => TestCaseStatus::success(),
+        _ if fell && scenario.missed.is_empty() && scenario.divergence.is_none() => TestCaseStatus::success(),
+        code => failed(&format!("not as expected (exit {code})"), &scenario.remarks.join("\n")),
+    };
+    case(scenario, "campaign as expected".into(), status)
+}
+
+fn case(scenario: &ScenarioRecord, name: String, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(name, status);
+    case.set_classname(scenario.name.replace('/', "."));
+    case
+}
+
+fn failed(message: &str, description: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(message);
+    status.set_description(description);
+    status
+}
+
+fn detail(scenario: &ScenarioRecord, property: &str) -> String {
+    let fall = scenario.falls.iter().find(|fall| fall.property == *property);
+    fall.map(|fall| failure::block(&fall.first)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seedbed_model::record::{Failure, Fall, Header};
+
+    #[test]
+    fn a_block_with_a_fall_is_a_failed_case_with_the_line_to_paste() {
+        let first = Failure {
+            property: "agreement".into(),
+            paste: "seedbed replay paxos/a --seed 3".into(),
+            ..Failure::default()
+        };
+        let scenario = ScenarioRecord {
+            name: "paxos/a".into(),
+            falls: vec![Fall { property: "agreement".into(), count: 1, expected: false, first }],
+            blocks: vec![
+                Block { seeds: "0..100".into(), runs: 100, failed: vec![("3".into(), "agreement".into())] },
+                Block { seeds: "100..200".into(), runs: 100, failed: Vec::new() },
+            ],
+            code: 10,
+            ..ScenarioRecord::default()
+        };
+        let record = CampaignRecord { header: Header::new("campaign", "unknown"), scenarios: vec![scenario], code: 10 };
+        let xml = text(&record).expect("memory takes it");
+        assert!(xml.contains(r#"tests="3" skipped="0" failures="1""#), "{xml}");
+        assert!(xml.contains("agreement fell in 1 of 100 runs, first at seed 3"), "{xml}");
+        assert!(xml.contains("seedbed replay paxos/a --seed 3"), "{xml}");
+    }
+}
