@@ -1,0 +1,186 @@
+//! Sizes, times and mutants.
+
+use seedbed_model::{Family, Mutant, Mutants, Outcome, Ratio, Span};
+use serde::{Deserialize, Serialize};
+
+use super::Leasing;
+
+/// Messages are compared neither with what was sent nor with what was heard.
+pub const NO_SEQUENCE_PAIRS: &str = "no-sequence-pairs";
+/// An Owner acts on responses that crossed its latest request.
+pub const MANAGER_CHECKS_ONLY: &str = "manager-checks-only";
+/// The Manager acts on requests that crossed its latest response.
+pub const OWNER_CHECKS_ONLY: &str = "owner-checks-only";
+/// Incarnations of an Owner are not told apart.
+pub const NO_NONCE: &str = "no-nonce";
+/// The Manager frees a range after the length of a lease.
+pub const NO_MARGIN: &str = "no-margin";
+/// An Owner counts its lease from the receipt of the response.
+pub const TIMER_FROM_RECEIPT: &str = "timer-from-receipt";
+/// An Owner accepts a renewal of a lease it does not know.
+pub const RENEWAL_AFTER_RESTART: &str = "renewal-after-restart";
+/// The Manager counts its margin from the sending of each response.
+pub const MARGIN_FROM_SEND: &str = "margin-from-send";
+/// A restarted Manager grants at once.
+pub const NO_QUARANTINE: &str = "no-quarantine";
+/// A Lookup replaces its table by a snapshot without comparing them.
+pub const NO_SNAPSHOT_DIFF: &str = "no-snapshot-diff";
+/// A Lookup without contact believes its table for ever.
+pub const NO_CONTACT_TIMEOUT: &str = "no-contact-timeout";
+
+/// Sizes and times. The defaults are the papers' where they state any.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// How many Owners. 1 to 60.
+    pub owners: u16,
+    /// How many ranges. 1 to 200.
+    pub ranges: u8,
+    /// How many Lookups.
+    pub lookups: u16,
+    /// How long a lease is, on the Owner's clock (Centrifuge §2.1.2: 60 s).
+    pub lease: Span,
+    /// How long the Manager keeps a range from others, on its own clock (§2.3.1: 65 s). At least `lease` times
+    /// `owner-longest`.
+    pub margin: Span,
+    /// How often an Owner asks (§2.3: every 15 s).
+    pub renew: Span,
+    /// How often a Lookup asks (§2.2.1: every 30 s).
+    pub poll: Span,
+    /// How long after the sending of the last poll that was answered a Lookup gives up and declares everything lost
+    /// (PRS §2.1; the paper states no figure). More than `poll`.
+    pub contact: Span,
+    /// After a race a node waits for this times a random whole number below `back-off-slots`. More than a round trip, so
+    /// that nodes in different slots do not race again.
+    pub back_off: Span,
+    /// How many slots. At least 1; the longest back-off stays below `renew`.
+    pub back_off_slots: u32,
+    /// A span of an Owner's or a Lookup's clock takes at least this times as long on the Manager's.
+    pub owner_shortest: Ratio,
+    /// And at most this (§2.3.1: 65 s to 60 s). At least 1.
+    pub owner_longest: Ratio,
+    /// At most so many changes are kept in the log (the papers truncate it by age: 5 minutes).
+    pub log: usize,
+    /// Every loss at an Owner reaches every Lookup within less than this. See [`Params::notice_needed`].
+    pub notice: Span,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            owners: 2,
+            ranges: 1,
+            lookups: 1,
+            lease: Span::secs(60),
+            margin: Span::secs(65),
+            renew: Span::secs(15),
+            poll: Span::secs(30),
+            contact: Span::secs(75),
+            back_off: Span::secs(3),
+            back_off_slots: 4,
+            owner_shortest: Ratio::new(12, 13),
+            owner_longest: Ratio::new(13, 12),
+            log: 8,
+            notice: Span::secs(160),
+        }
+    }
+}
+
+impl Params {
+    /// The bound of the recovery notification when a message takes at most `delay` and a firing comes at most
+    /// `lateness` after its timer's end: a `notice` above it holds, whatever is lost, crossed or crashed.
+    ///
+    /// Let an Owner lose a lease at time 0.
+    /// - The last request that lists it was sent before, and arrives before `delay`. The Manager's margin counts from
+    ///   there (only what an Owner lists is renewed), so the generation changes by `delay + margin + lateness`. So it
+    ///   does if the Manager restarts: its generations are new then.
+    /// - If a poll sent after that is answered, the Lookup tells its application then: at most a poll's period, a
+    ///   lateness and a round trip later.
+    /// - If none is, the last answered poll was sent before, and the Lookup's contact ends `contact` after its sending.
+    pub fn notice_needed(&self, delay: Span, lateness: Span) -> Span {
+        let known = delay + self.margin + lateness;
+        let by_poll = self.owner_longest.ceil_of(self.poll) + lateness + delay * 2;
+        let by_contact = self.owner_longest.ceil_of(self.contact) + lateness;
+        known + by_poll.max(by_contact)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let sized = (1..=60).contains(&self.owners) && (1..=200).contains(&self.ranges) && self.back_off_slots > 0;
+        let in_time = [self.lease, self.margin, self.renew, self.poll].iter().all(|span| *span > Span::ZERO);
+        if !sized || !in_time {
+            return Err(
+                "owners must be 1 to 60, ranges 1 to 200, back-off-slots and every time but back-off positive".into()
+            );
+        }
+        if self.owner_longest.num < self.owner_longest.den {
+            return Err(format!(
+                "owner-longest {} is below 1, so not even an exact clock is allowed",
+                self.owner_longest
+            ));
+        }
+        let needed = self.owner_longest.ceil_of(self.lease);
+        if self.margin < needed {
+            return Err(format!(
+                "margin {} is too short: a lease of {} may take {needed} on the slowest clock",
+                self.margin, self.lease
+            ));
+        }
+        let back_off = self.back_off * u64::from(self.back_off_slots - 1);
+        if back_off >= self.renew {
+            return Err(format!("the longest back-off, {back_off}, must be shorter than renew, {}", self.renew));
+        }
+        if self.contact <= self.poll {
+            return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
+        }
+        Ok(())
+    }
+}
+
+impl Family for Leasing {
+    type Protocol = Leasing;
+    type Params = Params;
+    const NAME: &'static str = "leasing";
+    const SUMMARY: &'static str =
+        "manager-directed leasing with recall, message races and loss notification (Centrifuge §2.1 to §2.3, PRS §4)";
+
+    fn mutants() -> &'static [Mutant] {
+        MUTANTS
+    }
+
+    fn build(params: &Params, mutants: Mutants) -> Result<Leasing, String> {
+        params.check()?;
+        Ok(Leasing { params: params.clone(), mutants })
+    }
+}
+
+const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> Mutant {
+    Mutant { name, removes, outcome }
+}
+
+const TWO_HOLD: Outcome = Outcome::Falls("single-copy");
+const REGAINED: Outcome = Outcome::Falls("generation-once");
+const UNTOLD: Outcome = Outcome::Falls("recovery-notification");
+
+const MUTANTS: &[Mutant] = &[
+    mutant(NO_SEQUENCE_PAIRS, "every comparison of sequence numbers (§2.3.2, Figure 6)", TWO_HOLD),
+    mutant(MANAGER_CHECKS_ONLY, "the Owner's half of the race check (§2.3.2: \"the Owner does likewise\")", TWO_HOLD),
+    mutant(
+        OWNER_CHECKS_ONLY,
+        "the Manager's half of the race check (§2.3.2)",
+        Outcome::Harmless(
+            "an Owner drops every lease offered before its latest request arrived, so what the request leaves out stays dropped",
+        ),
+    ),
+    mutant(NO_NONCE, "the session nonce (§2.3.2, last paragraph)", TWO_HOLD),
+    mutant(NO_MARGIN, "what the Manager's 65 s are longer than the Owner's 60 s (§2.3.1)", TWO_HOLD),
+    mutant(TIMER_FROM_RECEIPT, "the Owner's counting from the sending of its request (§2.3.1, Figure 5)", TWO_HOLD),
+    mutant(RENEWAL_AFTER_RESTART, "the refusal of a renewal by an Owner that does not know the lease (§2.3)", REGAINED),
+    mutant(
+        MARGIN_FROM_SEND,
+        "the dating of the Manager's margin by the request that listed the lease: each response starts it anew, as in Figure 5",
+        UNTOLD,
+    ),
+    mutant(NO_QUARANTINE, "a restarted Manager's wait until all earlier leases have expired (PRS §4.4)", TWO_HOLD),
+    mutant(NO_SNAPSHOT_DIFF, "a Lookup's comparison of a snapshot with the table it had (PRS §4.2)", UNTOLD),
+    mutant(NO_CONTACT_TIMEOUT, "the declaring of everything as lost by a Lookup without contact (PRS §2.1)", UNTOLD),
+];
