@@ -1,0 +1,144 @@
+//! The agenda: what is to happen, by time.
+//!
+//! At one instant the ends of timers pass first (node by node), then the monitor's deadlines, then everything else in
+//! the order in which it was scheduled, last the end of the run.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use derive_where::derive_where;
+use seedbed_model::{Envelope, NodeId, Protocol, Stream};
+
+/// Something to happen.
+#[derive_where(Debug, Clone)]
+pub(crate) enum Due<P: Protocol> {
+    /// A message arrives.
+    Deliver(Envelope<P::Message>),
+    /// A copy of a message in flight arrives.
+    Copy(Envelope<P::Message>),
+    /// A message is lost.
+    Lose(Envelope<P::Message>),
+    /// A timer set to end now ends; stale if its end is another by now [ns].
+    Lapse(NodeId, P::Timer, u64),
+    /// The firing of a timer that ended arrives; stale as above.
+    Fire(NodeId, P::Timer, u64),
+    /// A deadline of the monitor passes; stale as above.
+    Deadline(u32, u64),
+    /// The oldest record of a stream becomes durable, unless the node crashed since: its count of crashes then.
+    Sync(NodeId, Stream, u32),
+    /// A client's next operation.
+    Invoke(NodeId),
+    /// A decision is taken, if the offer of that number still stands.
+    Decide(NodeId, u64),
+    /// The plan's fault of that index begins.
+    Begin(usize),
+    /// It ends.
+    Mend(usize),
+    /// The active phase is over.
+    Heal,
+    /// The quiet phase is over.
+    End,
+}
+
+/// The order within an instant.
+#[derive(Clone, Copy)]
+enum Class {
+    Lapse = 0,
+    Deadline = 1,
+    Other = 2,
+    End = 3,
+}
+
+struct Entry {
+    /// When [ns].
+    at: u64,
+    /// Class, node and sequence number, most significant first.
+    order: u64,
+    /// Where in the slab.
+    slot: u32,
+}
+
+/// Reversed: the heap has its largest entry on top, the agenda wants the first.
+impl Ord for Entry {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.order).cmp(&(self.at, self.order))
+    }
+}
+impl PartialOrd for Entry {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Entry {}
+
+/// A priority queue whose payloads lie still in a slab while their keys move.
+pub(crate) struct Agenda<P: Protocol> {
+    heap: BinaryHeap<Entry>,
+    slab: Vec<Option<Due<P>>>,
+    free: Vec<u32>,
+    /// Entries scheduled so far.
+    sequence: u64,
+}
+
+const NODE_SHIFT: u32 = 44;
+const CLASS_SHIFT: u32 = 60;
+
+impl<P: Protocol> Agenda<P> {
+    pub(crate) fn new() -> Self {
+        Agenda { heap: BinaryHeap::new(), slab: Vec::new(), free: Vec::new(), sequence: 0 }
+    }
+
+    /// Schedules `due` at `at` [ns].
+    ///
+    /// # Panics
+    /// Beyond 2^44 entries or 2^32 at a time.
+    #[inline]
+    pub(crate) fn push(&mut self, at: u64, due: Due<P>) {
+        let (class, node) = match &due {
+            Due::Lapse(node, ..) => (Class::Lapse, node.0),
+            Due::Deadline(..) => (Class::Deadline, 0),
+            Due::End => (Class::End, 0),
+            _ => (Class::Other, 0),
+        };
+        assert!(self.sequence >> NODE_SHIFT == 0, "the agenda numbers 2^44 entries");
+        let order = (class as u64) << CLASS_SHIFT | u64::from(node) << NODE_SHIFT | self.sequence;
+        self.sequence += 1;
+        let slot = self.store(due);
+        self.heap.push(Entry { at, order, slot });
+    }
+
+    #[inline]
+    fn store(&mut self, due: Due<P>) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slab[slot as usize] = Some(due);
+                slot
+            }
+            None => {
+                self.slab.push(Some(due));
+                u32::try_from(self.slab.len() - 1).expect("the agenda holds fewer than 2^32 entries")
+            }
+        }
+    }
+
+    /// When the first entry is due [ns].
+    #[inline]
+    pub(crate) fn next_at(&self) -> Option<u64> {
+        self.heap.peek().map(|entry| entry.at)
+    }
+
+    /// Removes the first entry.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<(u64, Due<P>)> {
+        let entry = self.heap.pop()?;
+        self.free.push(entry.slot);
+        self.slab[entry.slot as usize].take().map(|due| (entry.at, due))
+    }
+}

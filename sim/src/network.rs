@@ -1,0 +1,220 @@
+//! The network: when each message arrives, if it does.
+//!
+//! Fault model. A message is lost, or delayed, or arrives twice, each as drawn for its link; its content is never
+//! altered. Delays alone reorder: two messages of one link arrive in the order of their delays, or in the order sent
+//! where `fifo` is set. A lost message leaves flight at once. Of a message and its copy the earlier arrival is the
+//! copy's, so that a copy never outlives its message; copies are not ordered by `fifo`. A cut link loses what
+//! *arrives* while it is cut, whenever it was sent. In the quiet phase nothing is lost and no copy is made or arrives.
+
+use seedbed_model::{NodeId, Ratio, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::settings::SpanRange;
+use crate::stream::{Label, Streams, between};
+
+/// What the network does to messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Network {
+    /// The least one-way delay. At most `delay-max`.
+    pub delay_min: Span,
+    /// The most one-way delay.
+    pub delay_max: Span,
+    /// How delays lie between the two.
+    pub distribution: Distribution,
+    /// Which part of the messages is lost.
+    pub loss: Ratio,
+    /// Which part of the messages arrives twice.
+    pub duplicate: Ratio,
+    /// Whether messages of a link arrive in the order sent.
+    pub fifo: bool,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Network {
+            delay_min: Span::millis(1),
+            delay_max: Span::millis(20),
+            distribution: Distribution::Uniform,
+            loss: Ratio::ZERO,
+            duplicate: Ratio::ZERO,
+            fifo: false,
+        }
+    }
+}
+
+/// How delays are distributed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Evenly from `delay-min` to `delay-max`.
+    Uniform,
+    /// Most near `delay-min`, few far out: each sixteenth of the way to `delay-max` halves the chance, which makes the
+    /// mean about a tenth of the way.
+    Exponential,
+    /// Always `delay-min`.
+    Fixed,
+}
+
+impl Distribution {
+    /// The number in `low..=high` that 64 random bits stand for.
+    #[inline]
+    fn place(self, pair: u64, low: u64, high: u64) -> u64 {
+        match self {
+            Distribution::Fixed => low,
+            Distribution::Uniform => between(pair, low, high),
+            Distribution::Exponential => low + tail(pair, high - low),
+        }
+    }
+}
+
+/// Leading zeros are halvings of the chance, the bits behind the first one a place within the sixteenth.
+fn tail(pair: u64, width: u64) -> u64 {
+    let halvings = pair.leading_zeros().min(15);
+    let place = u128::from(halvings) << 64 | u128::from(pair << (halvings + 1));
+    (((place >> 4) * (u128::from(width) + 1)) >> 64) as u64
+}
+
+/// What becomes of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It never arrives.
+    Lost,
+    /// It arrives at the instant, if the link is not cut then [ns].
+    Arrives(u64),
+    /// A copy arrives at the first instant, the message at the second, not earlier one.
+    Twice(u64, u64),
+}
+
+/// What is remembered of a directed link.
+#[derive(Debug, Clone, Copy, Default)]
+struct Link {
+    /// Messages sent on it.
+    sent: u64,
+    /// The latest arrival drawn so far [ns].
+    last: u64,
+}
+
+/// The links of a run.
+pub(crate) struct Links {
+    settings: Network,
+    ticks: bool,
+    /// `rows[from][to]`, each row as long as its furthest receiver asks: a client that knows three servers costs three.
+    rows: Vec<Vec<Link>>,
+}
+
+impl Links {
+    /// Links that nothing was sent on, with the losses and copies of `settings`.
+    pub(crate) fn new(settings: Network, ticks: bool, node_count: usize) -> Self {
+        Links { settings, ticks, rows: vec![Vec::new(); node_count] }
+    }
+
+    /// Neither loses nor copies from here on.
+    pub(crate) fn calm(&mut self) {
+        self.settings.loss = Ratio::ZERO;
+        self.settings.duplicate = Ratio::ZERO;
+    }
+
+    /// The fate of the next message from `from` to `to`, sent at `now` [ns].
+    #[inline]
+    pub(crate) fn fate(&mut self, streams: &mut Streams, now: u64, from: NodeId, to: NodeId) -> Fate {
+        let row = &mut self.rows[from.index()];
+        if row.len() <= to.index() {
+            row.resize(to.index() + 1, Link::default());
+        }
+        let link = &mut row[to.index()];
+        let number = link.sent;
+        link.sent += 1;
+        if streams.chance(Label::Loss(from, to), number, self.settings.loss) {
+            return Fate::Lost;
+        }
+        let mut arrival = now + self.settings.delay(self.ticks, streams, Label::Delay(from, to), number);
+        if self.settings.fifo {
+            arrival = arrival.max(link.last);
+            link.last = arrival;
+        }
+        if streams.chance(Label::Duplicate(from, to), number, self.settings.duplicate) {
+            let other = now + self.settings.delay(self.ticks, streams, Label::Copy(from, to), number);
+            return Fate::Twice(arrival.min(other), arrival.max(other));
+        }
+        Fate::Arrives(arrival)
+    }
+}
+
+impl Network {
+    /// The delay of a link's message `number` [ns].
+    #[inline]
+    fn delay(&self, ticks: bool, streams: &mut Streams, label: Label, number: u64) -> u64 {
+        let range = SpanRange { min: self.delay_min, max: self.delay_max };
+        if ticks {
+            let (low, high) = range.ticks();
+            return self.distribution.place(streams.pair(label, number), low, high) * Span::TICK.0;
+        }
+        if range.min == range.max {
+            return range.min.0;
+        }
+        self.distribution.place(streams.pair(label, number), range.min.0, range.max.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed::Seed;
+
+    fn fates(settings: Network, count: usize) -> Vec<Fate> {
+        let mut streams = Streams::new(Seed::Number(3), 2);
+        let mut links = Links::new(settings, false, 2);
+        (0..count).map(|_| links.fate(&mut streams, 0, NodeId(0), NodeId(1))).collect()
+    }
+
+    #[test]
+    fn loss_zero_loses_nothing_and_loss_one_everything() {
+        assert!(fates(Network::default(), 1000).iter().all(|fate| matches!(fate, Fate::Arrives(_))));
+        let lossy = Network { loss: Ratio::ONE, ..Network::default() };
+        assert!(fates(lossy, 1000).iter().all(|fate| *fate == Fate::Lost));
+        let some = Network { loss: Ratio::new(1, 10), ..Network::default() };
+        let lost = fates(some, 10_000).iter().filter(|fate| **fate == Fate::Lost).count();
+        assert!((900..1100).contains(&lost), "{lost} of 10000 lost at one in ten");
+    }
+
+    #[test]
+    fn losing_some_messages_leaves_the_delays_of_the_others_alone() {
+        let whole = fates(Network::default(), 100);
+        let lossy = fates(Network { loss: Ratio::new(1, 2), ..Network::default() }, 100);
+        let kept = lossy.iter().zip(&whole).filter(|(fate, _)| **fate != Fate::Lost);
+        assert!(kept.clone().count() > 20);
+        assert!(kept.clone().all(|(fate, before)| fate == before));
+    }
+
+    #[test]
+    fn delays_stay_within_their_bounds_and_reorder_unless_fifo() {
+        let instants = |settings: Network| -> Vec<u64> {
+            fates(settings, 1000).into_iter().map(|fate| if let Fate::Arrives(at) = fate { at } else { 0 }).collect()
+        };
+        for distribution in [Distribution::Uniform, Distribution::Exponential] {
+            let found = instants(Network { distribution, ..Network::default() });
+            assert!(found.iter().all(|at| (1_000_000..=20_000_000).contains(at)));
+            assert!(!found.is_sorted());
+        }
+        let ordered = instants(Network { fifo: true, ..Network::default() });
+        assert!(ordered.is_sorted());
+        let fixed = instants(Network { distribution: Distribution::Fixed, ..Network::default() });
+        assert!(fixed.iter().all(|at| *at == 1_000_000));
+    }
+
+    #[test]
+    fn an_exponential_delay_is_mostly_short_and_reaches_far() {
+        assert_eq!((tail(u64::MAX, 1600), tail(1, 1600)), (100, 1500));
+        let mut found: Vec<u64> = (0..1u64 << 16).map(|high| tail(high << 48, 1600)).collect();
+        found.sort_unstable();
+        assert!(found[found.len() / 2] <= 100, "half lie within the first sixteenth");
+        assert!(found.last() > Some(&1400));
+    }
+
+    #[test]
+    fn a_copy_arrives_no_later_than_its_message() {
+        let found = fates(Network { duplicate: Ratio::ONE, ..Network::default() }, 1000);
+        assert!(found.iter().all(|fate| matches!(fate, Fate::Twice(copy, message) if copy <= message)));
+    }
+}

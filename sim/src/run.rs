@@ -1,0 +1,631 @@
+//! A run: the loop that takes one due thing after the other and lets the world say what it means.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use seedbed_model::world::Lapse;
+use seedbed_model::{
+    Applied, Canonical, Choice, Effect, Encoder, Event, Local, Named, NodeId, Phase, Plain, Protocol, Span, Violation,
+    hash, world,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::agenda::Due;
+use crate::clock::{Clock, NodeClock};
+use crate::faults::{Fault, Plan, Ways, kept, plan};
+use crate::network::{Links, Network};
+use crate::scheduler::{Scheduler, Wait};
+use crate::seed::Seed;
+use crate::settings::Settings;
+use crate::stream::Streams;
+use crate::trace::Tracer;
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// What it started from.
+    pub seed: Seed,
+    /// Digest over instant and encoding of each thing that happened, in order: equal for equal runs, on every machine.
+    pub digest: u64,
+    /// Steps taken, beside the starts of the nodes.
+    pub steps: u64,
+    /// Messages that reached a node, copies included.
+    pub messages: u64,
+    /// When it ended, on the reference clock [ns].
+    pub now_ns: u64,
+    /// Why it ended.
+    pub end: End,
+    /// The properties that fell in its last step; empty unless it ended as violated or panicked.
+    pub violations: Vec<Found>,
+    /// Marks taken and goals reached, each with how often.
+    pub reached: BTreeMap<&'static str, u64>,
+    /// What went wrong around the nodes.
+    pub plan: Plan,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The quiet phase was over.
+    Quiet,
+    /// A property fell.
+    Violated,
+    /// [`Settings::step_count_max`] was reached.
+    StepLimit,
+    /// An assertion of the protocol failed; it is the violation `panic`.
+    Panicked,
+}
+
+/// A violation and where it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What fell.
+    pub violation: Violation,
+    /// When, on the reference clock [ns].
+    pub at_ns: u64,
+    /// In which step.
+    pub step: u64,
+}
+
+/// Runs `protocol` from `seed`, with the faults drawn for it.
+///
+/// # Panics
+/// If the settings do not pass [`Settings::check`]. A protocol's panics are caught and reported.
+pub fn simulate<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed, tracer: Option<&mut dyn Tracer<P>>) -> Run {
+    simulate_plan(protocol, settings, &plan(protocol, settings, seed), seed, tracer)
+}
+
+/// Runs `protocol` from `seed`, with the faults of `plan`.
+///
+/// # Panics
+/// If the settings do not pass [`Settings::check`], or the plan not [`Plan::check`].
+pub fn simulate_plan<P: Protocol>(
+    protocol: &P,
+    settings: &Settings,
+    plan: &Plan,
+    seed: Seed,
+    tracer: Option<&mut dyn Tracer<P>>,
+) -> Run {
+    if let Err(why) = settings.check().and_then(|()| plan.check(protocol)) {
+        panic!("{why}");
+    }
+    let mut simulation = Simulation::new(protocol, settings, plan, seed, tracer);
+    // Whatever a step left half done is not looked at after a panic but for what `panicked` reads.
+    let ended = catch_unwind(AssertUnwindSafe(|| simulation.run()));
+    let end = ended.unwrap_or_else(|payload| simulation.panicked(&*payload));
+    simulation.finish(end, seed, plan)
+}
+
+/// A decision that is open.
+struct Offer<P: Protocol> {
+    decision: P::Decision,
+    /// Names it on the agenda.
+    id: u64,
+}
+
+/// What the simulator keeps of a node.
+struct Seat<P: Protocol> {
+    offers: Vec<Offer<P>>,
+    /// What arrived while the node was paused, in order.
+    waiting: Vec<Due<P>>,
+    /// Whether its client's next operation is on the agenda.
+    invoking: bool,
+    /// The fault that it is down for.
+    down_by: Option<usize>,
+    /// The fault that it is paused for.
+    paused_by: Option<usize>,
+}
+
+struct Simulation<'a, 't, P: Protocol> {
+    world: Plain<P, Scheduler<P>>,
+    settings: &'a Settings,
+    plan: &'a Plan,
+    names: Vec<String>,
+    /// `seats[i]` is node `i`'s.
+    seats: Vec<Seat<P>>,
+    /// How many partitions in force cut each link.
+    cuts: BTreeMap<(NodeId, NodeId), u32>,
+    /// Offers made so far.
+    offer_count: u64,
+    /// The quiet phase has begun.
+    quiet: bool,
+    tracer: Option<&'t mut dyn Tracer<P>>,
+    /// Whether somebody listens to `tracing` events.
+    traced: bool,
+    /// The latest choice; kept for the tracer while the world takes it.
+    choice: Named<P>,
+    /// The timer that lapsed last, with its node and instant: the agenda may name an end twice.
+    lapsed: Vec<(u64, NodeId, P::Timer)>,
+    encoder: Encoder,
+    digest: u64,
+    steps: u64,
+    messages: u64,
+}
+
+impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
+    fn new(
+        protocol: &P,
+        settings: &'a Settings,
+        plan: &'a Plan,
+        seed: Seed,
+        tracer: Option<&'t mut dyn Tracer<P>>,
+    ) -> Self {
+        let names = protocol.nodes();
+        let network = Network { loss: plan.loss, duplicate: plan.duplicate, ..settings.network.clone() };
+        let links = Links::new(network, settings.tick_mode, names.len());
+        let mut clocks: Vec<_> = (0..names.len() as u16)
+            .map(|node| protocol.clock(NodeId(node)))
+            .map(|bound| (Clock::new(NodeClock::EXACT, bound), bound))
+            .collect();
+        for named in plan.clocks.iter().filter(|_| !settings.tick_mode) {
+            let index = index(&names, &named.node).index();
+            clocks[index].0 = Clock::new(named.clock, clocks[index].1);
+        }
+        let traced = tracing::enabled!(target: "seedbed", tracing::Level::TRACE);
+        let mut scheduler = Scheduler::new(settings, Streams::new(seed, names.len()), links, clocks);
+        scheduler.observed = tracer.is_some() || traced;
+        Simulation {
+            world: Plain::new(protocol.clone(), scheduler),
+            settings,
+            plan,
+            seats: names.iter().map(|_| Seat::new()).collect(),
+            names,
+            cuts: BTreeMap::new(),
+            offer_count: 0,
+            quiet: false,
+            tracer,
+            traced,
+            choice: Choice::Elapse(Span::ZERO),
+            lapsed: Vec::new(),
+            encoder: Encoder::whole(),
+            digest: 0,
+            steps: 0,
+            messages: 0,
+        }
+    }
+
+    fn run(&mut self) -> End {
+        self.start();
+        loop {
+            if !self.world.violations.is_empty() {
+                return End::Violated;
+            }
+            if self.steps >= self.settings.step_count_max {
+                return End::StepLimit;
+            }
+            let next = self.world.driver.agenda.next_at().expect("the end of the run is on the agenda");
+            if self.settings.tick_mode && next > self.world.driver.now {
+                self.happen(Choice::Elapse(Span::TICK));
+                continue;
+            }
+            let Some((at, due)) = self.world.driver.agenda.pop() else { continue };
+            self.world.driver.now = at;
+            if matches!(due, Due::End) {
+                return End::Quiet;
+            }
+            self.take(due);
+        }
+    }
+
+    fn start(&mut self) {
+        self.schedule_plan();
+        for node in self.world.nodes() {
+            self.apply(Choice::At(node, Local::Start));
+        }
+        self.world.driver.starting = false;
+        for node in self.world.nodes() {
+            self.look_at(node);
+        }
+    }
+
+    /// Ties between faults and the rest go to the faults, which are scheduled first.
+    fn schedule_plan(&mut self) {
+        let heal = self.aligned(self.settings.duration);
+        for (index, timed) in self.plan.faults.iter().enumerate() {
+            let at = self.aligned(timed.at);
+            if at < heal {
+                self.world.driver.agenda.push(at, Due::Begin(index));
+            }
+            if let Some(end) = timed.fault.end().map(|end| self.aligned(end)).filter(|end| at < heal && *end < heal) {
+                self.world.driver.agenda.push(end.max(at), Due::Mend(index));
+            }
+        }
+        self.world.driver.agenda.push(heal, Due::Heal);
+        let end = self.aligned(self.settings.duration + self.settings.quiet);
+        self.world.driver.agenda.push(end, Due::End);
+    }
+
+    /// In tick mode the next whole tick, otherwise the instant itself [ns].
+    fn aligned(&self, at: Span) -> u64 {
+        if self.settings.tick_mode { at.0.div_ceil(Span::TICK.0) * Span::TICK.0 } else { at.0 }
+    }
+
+    #[inline]
+    fn take(&mut self, due: Due<P>) {
+        match due {
+            Due::Deliver(envelope) => self.deliver(envelope),
+            Due::Copy(envelope) => self.copy(envelope),
+            Due::Lose(envelope) => self.happen(Choice::Lose(envelope)),
+            Due::Lapse(node, timer, end) => self.lapse(node, timer, end),
+            Due::Fire(node, timer, end) => self.fire(node, timer, end),
+            Due::Deadline(id, end) => self.deadline(id, end),
+            Due::Sync(node, stream, crash_count) => self.sync(node, stream, crash_count),
+            Due::Invoke(node) => self.invoke(node),
+            Due::Decide(node, id) => self.decide(node, id),
+            Due::Begin(index) => self.begin(index),
+            Due::Mend(index) => self.mend(index),
+            Due::Heal => self.heal(),
+            Due::End => unreachable!("the loop ends there"),
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, envelope: seedbed_model::Envelope<P::Message>) {
+        if self.must_wait(&envelope) {
+            return self.wait(envelope.to, Due::Deliver(envelope));
+        }
+        let to = envelope.to;
+        if self.apply(Choice::Deliver(envelope)) == Applied::Done {
+            self.messages += 1;
+            self.look_at(to);
+        }
+    }
+
+    fn copy(&mut self, envelope: seedbed_model::Envelope<P::Message>) {
+        if self.quiet {
+            return;
+        }
+        if self.must_wait(&envelope) {
+            return self.wait(envelope.to, Due::Copy(envelope));
+        }
+        let to = envelope.to;
+        if self.apply(Choice::Duplicate(envelope)) == Applied::Done {
+            self.messages += 1;
+            self.look_at(to);
+        }
+    }
+
+    /// Whether the receiver is paused; over a cut link the message is lost all the same.
+    #[inline]
+    fn must_wait(&self, envelope: &seedbed_model::Envelope<P::Message>) -> bool {
+        self.phase(envelope.to) == Phase::Paused
+            && (self.world.cuts.is_empty() || !self.world.cuts.contains(&(envelope.from, envelope.to)))
+    }
+
+    fn lapse(&mut self, node: NodeId, timer: P::Timer, end: u64) {
+        if self.world.timers[node.index()].end(&timer) != Some(end) || self.has_lapsed(node, &timer, end) {
+            return;
+        }
+        // In tick mode the timer lapsed with the tick.
+        if !self.settings.tick_mode {
+            self.happen(Choice::At(node, Local::Lapse(timer.clone())));
+        }
+        self.look_at(node);
+        let at = self.world.driver.after(node, Wait::Lateness);
+        self.world.driver.agenda.push(at, Due::Fire(node, timer, end));
+    }
+
+    /// Whether this end of the timer was on the agenda before, at this instant. Notes it.
+    fn has_lapsed(&mut self, node: NodeId, timer: &P::Timer, end: u64) -> bool {
+        // Ends of one instant come node by node.
+        self.lapsed.retain(|(at, at_node, _)| *at == end && *at_node == node);
+        let found = self.lapsed.iter().any(|(_, _, lapsed)| lapsed == timer);
+        if !found {
+            self.lapsed.push((end, node, timer.clone()));
+        }
+        found
+    }
+
+    fn fire(&mut self, node: NodeId, timer: P::Timer, end: u64) {
+        if self.world.timers[node.index()].end(&timer) != Some(end) {
+            return;
+        }
+        if self.phase(node) == Phase::Paused {
+            return self.wait(node, Due::Fire(node, timer, end));
+        }
+        self.happen(Choice::At(node, Local::Fire(timer)));
+        self.look_at(node);
+    }
+
+    fn deadline(&mut self, id: u32, end: u64) {
+        if self.settings.tick_mode || self.world.deadlines.end(&id) != Some(end) {
+            return;
+        }
+        self.steps += 1;
+        self.prepare(Choice::Elapse(Span::ZERO));
+        id.encode(&mut self.encoder);
+        self.note();
+        world::lapse(&mut self.world, Lapse::Deadline(id));
+        self.tell(Event::Deadline(id));
+    }
+
+    fn sync(&mut self, node: NodeId, stream: seedbed_model::Stream, crash_count: u32) {
+        if self.world.driver.crash_count(node) != crash_count {
+            return;
+        }
+        if self.phase(node) == Phase::Paused {
+            return self.wait(node, Due::Sync(node, stream, crash_count));
+        }
+        self.happen(Choice::At(node, Local::Sync(stream)));
+        self.look_at(node);
+    }
+
+    fn invoke(&mut self, node: NodeId) {
+        self.seats[node.index()].invoking = false;
+        if self.world.hosts[node.index()].can_invoke(&self.world.protocol, node) {
+            self.happen(Choice::At(node, Local::Invoke));
+            self.look_at(node);
+        }
+    }
+
+    fn decide(&mut self, node: NodeId, id: u64) {
+        let offers = &mut self.seats[node.index()].offers;
+        let Some(place) = offers.iter().position(|offer| offer.id == id) else { return };
+        let Offer { decision, .. } = offers.remove(place);
+        self.happen(Choice::At(node, Local::Decide(decision)));
+        self.look_at(node);
+    }
+
+    #[inline]
+    fn phase(&self, node: NodeId) -> Phase {
+        self.world.hosts[node.index()].phase
+    }
+
+    fn wait(&mut self, node: NodeId, due: Due<P>) {
+        self.seats[node.index()].waiting.push(due);
+    }
+
+    /// Puts what waited back on the agenda: the node takes inputs again, or loses them.
+    fn release(&mut self, node: NodeId) {
+        let now = self.world.driver.now;
+        for due in self.seats[node.index()].waiting.drain(..) {
+            self.world.driver.agenda.push(now, due);
+        }
+    }
+
+    /// After something happened at a node: schedules what it offers and what its client may ask.
+    #[inline]
+    fn look_at(&mut self, node: NodeId) {
+        let offered = self.world.decisions(node);
+        if !offered.is_empty() || !self.seats[node.index()].offers.is_empty() {
+            self.reoffer(node, offered);
+        }
+        let seat = &mut self.seats[node.index()];
+        if !seat.invoking && self.world.hosts[node.index()].can_invoke(&self.world.protocol, node) {
+            seat.invoking = true;
+            let at = self.world.driver.after(node, Wait::Workload);
+            self.world.driver.agenda.push(at, Due::Invoke(node));
+        }
+    }
+
+    fn reoffer(&mut self, node: NodeId, offered: Vec<P::Decision>) {
+        let offers = &mut self.seats[node.index()].offers;
+        offers.retain(|offer| offered.contains(&offer.decision));
+        for decision in offered {
+            if offers.iter().any(|offer| offer.decision == decision) {
+                continue;
+            }
+            let id = self.offer_count;
+            self.offer_count += 1;
+            offers.push(Offer { decision, id });
+            let at = self.world.driver.after(node, Wait::Decision);
+            self.world.driver.agenda.push(at, Due::Decide(node, id));
+        }
+    }
+
+    #[inline]
+    fn happen(&mut self, choice: Named<P>) {
+        self.apply(choice);
+    }
+
+    /// Counts, digests, applies and shows one choice.
+    #[inline]
+    fn apply(&mut self, choice: Named<P>) -> Applied {
+        self.steps += u64::from(!self.world.driver.starting);
+        self.prepare(choice);
+        self.note();
+        let applied = match &self.choice {
+            Choice::At(node, Local::Lapse(timer)) => {
+                world::lapse(&mut self.world, Lapse::Timer(*node, timer.clone()));
+                Ok(Applied::Done)
+            }
+            choice => world::apply(&mut self.world, choice),
+        };
+        if self.world.driver.observed {
+            self.observe();
+        }
+        match applied {
+            Ok(applied) => applied,
+            Err(refused) => panic!("the simulator scheduled what cannot happen: {refused}: {:?}", self.choice),
+        }
+    }
+
+    #[inline]
+    fn prepare(&mut self, choice: Named<P>) {
+        self.world.driver.answers.clear();
+        self.encoder.clear();
+        self.encoder.number(self.world.driver.now);
+        choice.encode(&mut self.encoder);
+        self.choice = choice;
+    }
+
+    #[inline]
+    fn note(&mut self) {
+        self.digest = hash(self.digest, self.encoder.bytes());
+    }
+
+    /// Shows the tracer something that is no choice of the world's.
+    fn tell(&mut self, event: Event<P>) {
+        if self.world.driver.observed {
+            self.world.driver.effects.push((NodeId(0), Effect::Happened(event)));
+            self.observe();
+        }
+    }
+
+    #[cold]
+    fn observe(&mut self) {
+        let driver = &mut self.world.driver;
+        let now = driver.now;
+        if let Some(tracer) = &mut self.tracer {
+            tracer.step(now, self.steps, &self.choice, &driver.answers, &driver.effects);
+        }
+        if self.traced {
+            let what = seedbed_model::trace::describe_choice(&self.names, &self.choice);
+            let node = if let Choice::At(node, _) = &self.choice { self.names[node.index()].as_str() } else { "" };
+            tracing::trace!(target: "seedbed", at = now, node, step = self.steps, "{what}");
+        }
+        driver.effects.clear();
+    }
+
+    fn begin(&mut self, index: usize) {
+        let plan = self.plan;
+        match &plan.faults[index].fault {
+            Fault::Crash { node, keeps, .. } => self.crash(index, self.node(node), *keeps),
+            Fault::Pause { node, .. } => self.pause(index, self.node(node)),
+            Fault::Partition { side, ways, .. } => self.partition(side, *ways, true),
+        }
+    }
+
+    fn mend(&mut self, index: usize) {
+        let plan = self.plan;
+        match &plan.faults[index].fault {
+            Fault::Crash { node, .. } => self.restart(index, self.node(node)),
+            Fault::Pause { node, .. } => self.resume(index, self.node(node)),
+            Fault::Partition { side, ways, .. } => self.partition(side, *ways, false),
+        }
+    }
+
+    fn node(&self, name: &str) -> NodeId {
+        index(&self.names, name)
+    }
+
+    fn crash(&mut self, index: usize, node: NodeId, keeps: u32) {
+        if self.phase(node) == Phase::Down {
+            return;
+        }
+        let unsynced = self.world.hosts[node.index()].unsynced();
+        let keep = |(stream, count)| (stream, kept(keeps, stream, count));
+        let kept = unsynced.into_iter().map(keep).filter(|(_, count)| *count > 0).collect();
+        self.world.driver.crashed(node);
+        self.happen(Choice::At(node, Local::Crash(kept)));
+        let seat = &mut self.seats[node.index()];
+        (seat.down_by, seat.paused_by) = (Some(index), None);
+        self.release(node);
+        self.look_at(node);
+    }
+
+    fn restart(&mut self, index: usize, node: NodeId) {
+        if self.seats[node.index()].down_by == Some(index) {
+            self.seats[node.index()].down_by = None;
+            self.happen(Choice::At(node, Local::Restart));
+            self.look_at(node);
+        }
+    }
+
+    fn pause(&mut self, index: usize, node: NodeId) {
+        if self.phase(node) == Phase::Up {
+            self.seats[node.index()].paused_by = Some(index);
+            self.happen(Choice::At(node, Local::Pause));
+            self.look_at(node);
+        }
+    }
+
+    fn resume(&mut self, index: usize, node: NodeId) {
+        if self.seats[node.index()].paused_by == Some(index) {
+            self.seats[node.index()].paused_by = None;
+            self.happen(Choice::At(node, Local::Resume));
+            self.release(node);
+            self.look_at(node);
+        }
+    }
+
+    /// Cuts the links of a partition, or heals those that no other partition cuts.
+    fn partition(&mut self, side: &[String], ways: Ways, cut: bool) {
+        let side: Vec<NodeId> = side.iter().map(|name| self.node(name)).collect();
+        for near in &side {
+            for far in self.world.nodes().filter(|far| !side.contains(far)) {
+                if ways != Ways::In {
+                    self.link(*near, far, cut);
+                }
+                if ways != Ways::Out {
+                    self.link(far, *near, cut);
+                }
+            }
+        }
+    }
+
+    fn link(&mut self, from: NodeId, to: NodeId, cut: bool) {
+        let count = self.cuts.entry((from, to)).or_insert(0);
+        let before = *count;
+        *count = if cut { before + 1 } else { before.saturating_sub(1) };
+        match (before, *count) {
+            (0, 1) => self.happen(Choice::Cut(from, to)),
+            (1, 0) => self.happen(Choice::Heal(from, to)),
+            _ => {}
+        }
+    }
+
+    /// The end of the active phase: every fault still in force is healed, but for crashes for ever.
+    fn heal(&mut self) {
+        let plan = self.plan;
+        for (index, timed) in plan.faults.iter().enumerate() {
+            let for_ever = timed.fault.end().is_none();
+            match &timed.fault {
+                Fault::Crash { node, .. } if !for_ever => self.restart(index, self.node(node)),
+                Fault::Pause { node, .. } => self.resume(index, self.node(node)),
+                Fault::Crash { .. } | Fault::Partition { .. } => {}
+            }
+        }
+        for (from, to) in self.world.cuts.clone() {
+            self.happen(Choice::Heal(from, to));
+        }
+        self.cuts.clear();
+        self.quiet = true;
+        self.world.driver.links.calm();
+        if !self.settings.tick_mode {
+            self.prepare(Choice::Elapse(Span::ZERO));
+            self.note();
+            self.world.show(NodeId(0), &Event::Healed);
+            self.tell(Event::Healed);
+        }
+    }
+
+    fn panicked(&mut self, payload: &(dyn std::any::Any + Send)) -> End {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let detail =
+            text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned());
+        self.world.violations.push(Violation { property: "panic".to_owned(), detail });
+        if self.world.driver.observed {
+            self.observe();
+        }
+        End::Panicked
+    }
+
+    fn finish(self, end: End, seed: Seed, plan: &Plan) -> Run {
+        let (at_ns, step) = (self.world.driver.now, self.steps);
+        Run {
+            seed,
+            digest: self.digest,
+            steps: self.steps,
+            messages: self.messages,
+            now_ns: at_ns,
+            end,
+            violations: self.world.violations.into_iter().map(|violation| Found { violation, at_ns, step }).collect(),
+            reached: self.world.reached,
+            plan: plan.clone(),
+        }
+    }
+}
+
+impl<P: Protocol> Seat<P> {
+    fn new() -> Self {
+        Seat { offers: Vec::new(), waiting: Vec::new(), invoking: false, down_by: None, paused_by: None }
+    }
+}
+
+/// The node of that name; a checked plan names no other.
+fn index(names: &[String], name: &str) -> NodeId {
+    let found = names.iter().position(|other| other == name);
+    NodeId(found.unwrap_or_else(|| panic!("the plan names `{name}`, which is no node")) as u16)
+}
