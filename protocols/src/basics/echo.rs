@@ -214,7 +214,10 @@ impl Protocol for Echo {
                     watch.violated("answer-fits", format!("{node:?} asked {asked:?} and took the answer {word}"));
                 }
             }
-            Event::Crashed => drop(monitor.close(node, watch)),
+            Event::Crashed => {
+                watch.reached("crashed");
+                monitor.close(node, watch);
+            }
             Event::Healed => {
                 monitor.healed = true;
                 monitor.open.keys().for_each(|node| self.demand(monitor, *node, watch));

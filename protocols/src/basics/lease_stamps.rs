@@ -221,6 +221,7 @@ impl Protocol for LeaseStamps {
 
     fn watch(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Self>, watch: &mut Watch<'_>) {
         match event {
+            Event::Crashed => watch.reached("crashed"),
             Event::Observed(Observation::Granted(holder)) => monitor.holder = Some(*holder),
             Event::Observed(Observation::Used) => {
                 watch.reached("usable");

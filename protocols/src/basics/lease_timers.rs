@@ -245,7 +245,11 @@ impl Protocol for LeaseTimers {
                     watch.violated("single-holder", format!("{:?} hold the lease at one instant", monitor.holders));
                 }
             }
-            Event::Observed(Observation::Lapsed) | Event::Crashed => monitor.holders.remove(node),
+            Event::Observed(Observation::Lapsed) => monitor.holders.remove(node),
+            Event::Crashed => {
+                watch.reached("crashed");
+                monitor.holders.remove(node);
+            }
             _ => {}
         }
     }

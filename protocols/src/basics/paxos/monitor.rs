@@ -33,6 +33,7 @@ impl Monitor {
     /// Folds an event.
     pub fn watch(&mut self, node: NodeId, event: &Event<Paxos>, watch: &mut Watch<'_>) {
         match event {
+            Event::Crashed => watch.reached("crashed"),
             Event::Invoked(_, value) => drop(self.proposed.insert(*value)),
             Event::Observed(Observation::Learned(value)) => self.learned(node, *value, watch),
             Event::Responded(_, value) => self.told(node, *value, watch),
