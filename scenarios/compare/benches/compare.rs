@@ -1,0 +1,87 @@
+//! All comparisons in one run: criterion's figures for each, then the ratios.
+
+use std::cell::Cell;
+use std::time::Duration;
+#[expect(clippy::disallowed_types, reason = "a benchmark measures the wall clock; nothing here decides a run")]
+use std::time::Instant;
+
+use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
+use seedbed_compare::exploring::{Seen, by_seedbed, by_stateright};
+use seedbed_compare::messages::closed_loop;
+use seedbed_model::Span;
+
+/// Virtual time of one simulated run: half a million messages.
+const LOOP_SPAN: Span = Span::secs(1_000);
+
+/// Units of work and the time they took, over all samples.
+#[derive(Default)]
+struct Tally {
+    units: Cell<u64>,
+    time: Cell<Duration>,
+}
+
+impl Tally {
+    /// Runs `work`, which says how many units it did.
+    #[expect(clippy::disallowed_types, reason = "a benchmark measures the wall clock; nothing here decides a run")]
+    fn time(&self, count: u64, work: impl Fn() -> u64) -> Duration {
+        let mut total = Duration::ZERO;
+        for _ in 0..count {
+            let started = Instant::now();
+            let units = std::hint::black_box(work());
+            let elapsed = started.elapsed();
+            self.units.set(self.units.get() + units);
+            self.time.set(self.time.get() + elapsed);
+            total += elapsed;
+        }
+        total
+    }
+
+    fn per_second(&self) -> f64 {
+        self.units.get() as f64 / self.time.get().as_secs_f64()
+    }
+}
+
+/// Searches with `clients` clients, and prints how many times faster ours sees states.
+fn exploring(criterion: &mut Criterion, clients: u16) {
+    let (theirs, ours) = (Tally::default(), Tally::default());
+    let mut group = criterion.benchmark_group("explore-paxos");
+    group.sample_size(10).sampling_mode(SamplingMode::Flat).warm_up_time(Duration::from_millis(1));
+    let searches: [(&str, &Tally, &dyn Fn() -> Seen); 2] = [
+        ("stateright-bfs", &theirs, &|| by_stateright(usize::from(clients))),
+        ("seedbed", &ours, &|| by_seedbed(clients)),
+    ];
+    for (name, tally, search) in searches {
+        let seen = search();
+        println!("{name}, 3 servers, {clients} clients: {} unique, {} total", seen.unique, seen.total);
+        group.throughput(Throughput::Elements(seen.unique));
+        let id = BenchmarkId::new(name, clients);
+        group.bench_function(id, |bencher| bencher.iter_custom(|count| tally.time(count, || search().unique)));
+    }
+    group.finish();
+    let ratio = ours.per_second() / theirs.per_second();
+    println!(
+        "explore, {clients} clients, unique states a second: seedbed {:.0}, stateright {:.0}; ratio {ratio:.1}\n",
+        ours.per_second(),
+        theirs.per_second()
+    );
+}
+
+/// Simulates, and prints messages a second.
+fn simulating(criterion: &mut Criterion) {
+    let ours = Tally::default();
+    let mut group = criterion.benchmark_group("simulate-closed-loop");
+    group.sample_size(10).throughput(Throughput::Elements(closed_loop(LOOP_SPAN, 0)));
+    group.bench_function("seedbed", |bencher| {
+        bencher.iter_custom(|count| ours.time(count, || closed_loop(LOOP_SPAN, 0)));
+    });
+    group.finish();
+    println!("simulate, 5 nodes in a closed loop: {:.0} messages a second on one thread\n", ours.per_second());
+}
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    exploring(&mut criterion, 2);
+    exploring(&mut criterion, 3);
+    simulating(&mut criterion);
+    criterion.final_summary();
+}

@@ -1,0 +1,11 @@
+//! Seedbed beside its peers: the same kind of work, in one process run.
+//!
+//! - [`register`]: a register over single-decree Paxos, for stateright's own checkers
+//! - [`exploring`]: states per second of an exhaustive search, stateright's and ours
+//! - [`messages`]: messages per second of a simulated closed loop
+//!
+//! `cargo bench` in this folder measures all of it and prints the ratios.
+
+pub mod exploring;
+pub mod messages;
+pub mod register;
