@@ -12,6 +12,7 @@
 //! - the message that opens a session says that nothing was heard; it is answered and never acted on, so that both ends
 //!   know each other's incarnation before anything counts.
 
+use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -52,8 +53,21 @@ impl<K: NumberKind> Serial<K> {
 pub struct Pair<Own: NumberKind, Remote: NumberKind> {
     /// The message itself.
     pub own: Serial<Own>,
-    /// The latest message that its sender heard from the receiver; `None` until it heard any.
-    pub heard: Option<Serial<Remote>>,
+    /// The latest message that its sender heard from the receiver.
+    pub heard: Heard<Remote>,
+}
+
+/// What a message names of its receiver's messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+#[canonical(unbounded)]
+pub enum Heard<K: NumberKind> {
+    /// None was heard.
+    Nothing,
+    /// This one was the latest heard.
+    Latest(Serial<K>),
+    /// One that is no longer the receiver's latest, so that it does not matter which. Never sent: the explorer puts it in
+    /// a message in flight (see [`Link::relevance`]).
+    Gone,
 }
 
 /// One end of a link.
@@ -116,7 +130,7 @@ impl<Own: NumberKind, Remote: NumberKind> Link<Own, Remote> {
     pub fn outgoing(&mut self) -> Pair<Own, Remote> {
         self.own = self.own.next();
         self.sent = true;
-        Pair { own: self.own, heard: self.heard }
+        Pair { own: self.own, heard: self.heard.map_or(Heard::Nothing, Heard::Latest) }
     }
 
     /// Whether the remote was heard since this end started.
@@ -141,33 +155,41 @@ impl<Own: NumberKind, Remote: NumberKind> Link<Own, Remote> {
         if races { Verdict::Race } else { Verdict::Fresh }
     }
 
-    /// An old copy, or about an incarnation that is gone. It stays so: serials heard never go back.
+    /// An old copy, or of an incarnation that is gone, or meant for one. It stays so: serials heard never go back.
     fn is_stale(&self, pair: Pair<Remote, Own>, checks: Checks) -> bool {
-        let names_gone = pair.heard.is_some_and(|named| named.nonce != self.own.nonce);
-        let from_gone = self.heard.is_some_and(|heard| pair.own.nonce < heard.nonce);
-        (checks.nonce && (names_gone || from_gone)) || (checks.later && self.is_old_copy(pair, checks))
+        let Some(heard) = self.heard else { return false };
+        if !checks.nonce {
+            // Without nonces, what says that nothing was heard may open a session with any number.
+            return checks.later && pair.own.number <= heard.number && pair.heard != Heard::Nothing;
+        }
+        match pair.own.nonce.cmp(&heard.nonce) {
+            Ordering::Less => true,
+            Ordering::Equal => self.names_gone(pair) || (checks.later && pair.own.number <= heard.number),
+            Ordering::Greater => false,
+        }
     }
 
-    fn is_old_copy(&self, pair: Pair<Remote, Own>, checks: Checks) -> bool {
-        // Without nonces, what says that nothing was heard may open a session with any number.
-        let may_open = !checks.nonce && pair.heard.is_none();
-        let same = |heard: Serial<Remote>| !checks.nonce || heard.nonce == pair.own.nonce;
-        self.heard.is_some_and(|heard| same(heard) && pair.own.number <= heard.number && !may_open)
+    /// Whether the message is meant for an earlier incarnation of this end.
+    fn names_gone(&self, pair: Pair<Remote, Own>) -> bool {
+        matches!(pair.heard, Heard::Latest(named) if named.nonce != self.own.nonce)
     }
 
+    /// Whether the sender's incarnation is new here. One that names an earlier incarnation of this end opens a session
+    /// too: were it dropped, two ends that restarted would each name the other's past for ever.
     fn opens_session(&self, pair: Pair<Remote, Own>, checks: Checks) -> bool {
         match self.heard {
-            _ if !checks.nonce => pair.heard.is_none(),
-            None => pair.heard.is_none(),
+            _ if !checks.nonce => pair.heard == Heard::Nothing,
+            None => pair.heard == Heard::Nothing || self.names_gone(pair),
             Some(heard) => pair.own.nonce > heard.nonce,
         }
     }
 
     /// Whether `named` is the latest message of this end, as far as the remote's incarnation can know.
-    fn is_latest(&self, named: Option<Serial<Own>>, checks: Checks) -> bool {
+    fn is_latest(&self, named: Heard<Own>, checks: Checks) -> bool {
         match named {
-            None => !self.sent,
-            Some(named) => named.number == self.own.number && (!checks.nonce || named.nonce == self.own.nonce),
+            Heard::Nothing => !self.sent,
+            Heard::Latest(named) => named.number == self.own.number && (!checks.nonce || named.nonce == self.own.nonce),
+            Heard::Gone => false,
         }
     }
 
@@ -183,13 +205,12 @@ impl<Own: NumberKind, Remote: NumberKind> Link<Own, Remote> {
         // Own numbers only grow: what does not name the latest now never will. All such act alike.
         let opened = self.heard.is_some_and(|heard| heard.nonce == pair.own.nonce);
         let too_late = match pair.heard {
-            None => opened && self.sent && checks.race,
-            Some(named) => named.number != self.own.number || !checks.race,
+            Heard::Nothing => opened && self.sent && checks.race,
+            // Whether it opens a session hangs on what was heard until then.
+            Heard::Latest(_) if self.names_gone(pair) => false,
+            Heard::Latest(named) => named.number != self.own.number || !checks.race,
+            Heard::Gone => false,
         };
-        if !too_late {
-            return Relevance::Live;
-        }
-        let gone = Serial::before_first(self.own.nonce, self.own.number.scope());
-        Relevance::Same(Pair { heard: Some(gone), ..pair })
+        if too_late { Relevance::Same(Pair { heard: Heard::Gone, ..pair }) } else { Relevance::Live }
     }
 }

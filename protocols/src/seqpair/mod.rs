@@ -18,7 +18,7 @@ use seedbed_model::{
     Watch,
 };
 
-pub use link::{Checks, Link, NumberKind, Pair, Serial, Verdict};
+pub use link::{Checks, Heard, Link, NumberKind, Pair, Serial, Verdict};
 pub use monitor::Monitor;
 pub use params::{FORGET_DROPPED_NUMBER, NO_BACK_OFF, NO_NONCE, NO_SEQUENCE_PAIRS, Params};
 pub use party::Party;
@@ -141,7 +141,10 @@ impl Protocol for SeqPair {
     }
 
     fn relevance(&self, _: NodeId, to: &Party, _: NodeId, message: &Message) -> Relevance<Message> {
-        match to.link.relevance(message.pair, self.checks()) {
+        let checks = self.checks();
+        match to.link.relevance(message.pair, checks) {
+            // Without the check, what a message names is shown when it is acted on.
+            Relevance::Same(_) if !checks.race => Relevance::Live,
             Relevance::Same(pair) => Relevance::Same(Message { pair, ..message.clone() }),
             Relevance::Live => Relevance::Live,
             Relevance::Always => Relevance::Always,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use seedbed_model::{Canonical, Event, NodeId, Property, Watch};
 
-use super::link::Serial;
+use super::link::{Heard, Serial};
 use super::{Observation, SeqPair, Sequence};
 
 const IN_CONTEXT: &str = "in-context";
@@ -47,7 +47,7 @@ impl SeqPair {
             Event::Observed(Observation::Acted(pair)) => {
                 watch.reached(RESUMES);
                 watch.clear_deadline(PROGRESS);
-                let latest = monitor.latest.get(&node).copied();
+                let latest = monitor.latest.get(&node).map_or(Heard::Nothing, |serial| Heard::Latest(*serial));
                 if pair.heard != latest {
                     let words = format!(
                         "{node:?} acts on {:?}, sent when its sender had heard {:?}; the latest of {node:?} is {latest:?}",
