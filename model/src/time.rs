@@ -82,12 +82,18 @@ impl FromStr for Span {
         let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(advice)?;
         let (number, unit) = text.split_at(split);
         let (_, size) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(advice)?;
-        let ratio: Ratio = number.trim().parse().map_err(|_| advice())?;
-        let exact = u128::from(ratio.num) * u128::from(*size);
-        if exact % u128::from(ratio.den) != 0 {
+        let (whole, fraction) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
+        let digits = format!("{whole}{fraction}");
+        // Not by way of a ratio: the count of nanoseconds in a minute exceeds its 32 bits.
+        if whole.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) || digits.len() > 27 {
+            return Err(advice());
+        }
+        let (number, parts) = (digits.parse::<u128>().map_err(|_| advice())?, 10u128.pow(fraction.len() as u32));
+        let exact = number * u128::from(*size);
+        if exact % parts != 0 {
             return Err(format!("`{text}` is not a whole number of nanoseconds"));
         }
-        let nanos = exact / u128::from(ratio.den);
+        let nanos = exact / parts;
         u64::try_from(nanos)
             .ok()
             .filter(|nanos| *nanos <= Span::LONGEST.0)
@@ -250,6 +256,18 @@ impl Stamp {
     }
 }
 
+/// Shifts stamps into the past as time passes, no further than a floor [ns].
+pub(crate) struct Shifting {
+    pub(crate) span: i64,
+    pub(crate) floor: i64,
+}
+
+impl Renaming for Shifting {
+    fn stamp(&mut self, stamp: &mut Stamp) {
+        stamp.0 = (stamp.0 - self.span).max(self.floor);
+    }
+}
+
 impl fmt::Debug for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", if self.0 < 0 { "-" } else { "+" }, Span(self.0.unsigned_abs()))
@@ -393,6 +411,8 @@ mod tests {
         }
         assert_eq!("1.5ms".parse::<Span>(), Ok(Span(1_500_000)));
         assert_eq!("3t".parse::<Span>(), Ok(Span::ticks(3)));
+        assert_eq!("5550417386ns".parse::<Span>(), Ok(Span(5_550_417_386)));
+        assert!(".5s".parse::<Span>().is_err() && "1.2.3s".parse::<Span>().is_err());
         assert!("1.5ns".parse::<Span>().is_err());
         assert!("60".parse::<Span>().is_err());
         assert!("99999999min".parse::<Span>().is_err());

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::world::Lapse;
 use seedbed_model::{
-    Applied, Canonical, Choice, Effect, Encoder, Event, Local, Named, NodeId, Phase, Plain, Protocol, Span, Violation,
-    hash, world,
+    Applied, Canonical, Choice, Effect, Encoder, Envelope, Event, Local, Named, NodeId, Phase, Plain, Protocol, Span,
+    Violation, hash, world,
 };
 use serde::{Deserialize, Serialize};
 
@@ -261,7 +261,7 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     }
 
     #[inline]
-    fn deliver(&mut self, envelope: seedbed_model::Envelope<P::Message>) {
+    fn deliver(&mut self, envelope: Envelope<P::Message>) {
         if self.must_wait(&envelope) {
             return self.wait(envelope.to, Due::Deliver(envelope));
         }
@@ -272,7 +272,7 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         }
     }
 
-    fn copy(&mut self, envelope: seedbed_model::Envelope<P::Message>) {
+    fn copy(&mut self, envelope: Envelope<P::Message>) {
         if self.quiet {
             return;
         }
@@ -288,9 +288,15 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
 
     /// Whether the receiver is paused; over a cut link the message is lost all the same.
     #[inline]
-    fn must_wait(&self, envelope: &seedbed_model::Envelope<P::Message>) -> bool {
+    fn must_wait(&self, envelope: &Envelope<P::Message>) -> bool {
         self.phase(envelope.to) == Phase::Paused
-            && (self.world.cuts.is_empty() || !self.world.cuts.contains(&(envelope.from, envelope.to)))
+            && (!self.world.cuts.contains(&(envelope.from, envelope.to)) || self.has_copy_waiting(envelope))
+    }
+
+    /// A message outlives its copy, which the link let through before it was cut.
+    fn has_copy_waiting(&self, envelope: &Envelope<P::Message>) -> bool {
+        let waiting = &self.seats[envelope.to.index()].waiting;
+        waiting.iter().any(|due| matches!(due, Due::Copy(copy) if copy == envelope))
     }
 
     fn lapse(&mut self, node: NodeId, timer: P::Timer, end: u64) {
