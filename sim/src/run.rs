@@ -1,6 +1,6 @@
 //! A run: the loop that takes one due thing after the other and lets the world say what it means.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::world::Lapse;
@@ -124,6 +124,8 @@ struct Simulation<'a, 't, P: Protocol> {
     names: Vec<String>,
     /// `seats[i]` is node `i`'s.
     seats: Vec<Seat<P>>,
+    /// What waited for a node and is due before anything on the agenda, in order.
+    ready: VecDeque<Due<P>>,
     /// How many partitions in force cut each link.
     cuts: BTreeMap<(NodeId, NodeId), u32>,
     /// Offers made so far.
@@ -171,6 +173,7 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
             plan,
             seats: names.iter().map(|_| Seat::new()).collect(),
             names,
+            ready: VecDeque::new(),
             cuts: BTreeMap::new(),
             offer_count: 0,
             quiet: false,
@@ -193,6 +196,10 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
             }
             if self.steps >= self.settings.step_count_max {
                 return End::StepLimit;
+            }
+            if let Some(due) = self.ready.pop_front() {
+                self.take(due);
+                continue;
             }
             let next = self.world.driver.agenda.next_at().expect("the end of the run is on the agenda");
             if self.settings.tick_mode && next > self.world.driver.now {
@@ -382,12 +389,9 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         self.seats[node.index()].waiting.push(due);
     }
 
-    /// Puts what waited back on the agenda: the node takes inputs again, or loses them.
+    /// The node takes inputs again, or loses them: what waited comes before what arrives at this instant.
     fn release(&mut self, node: NodeId) {
-        let now = self.world.driver.now;
-        for due in self.seats[node.index()].waiting.drain(..) {
-            self.world.driver.agenda.push(now, due);
-        }
+        self.ready.extend(self.seats[node.index()].waiting.drain(..));
     }
 
     /// After something happened at a node: schedules what it offers and what its client may ask.
