@@ -152,13 +152,7 @@ impl<P: Protocol> Default for Host<P> {
 impl<P: Protocol> Host<P> {
     /// A node that has not started.
     pub fn new() -> Self {
-        Host {
-            phase: Phase::Down,
-            nonce: None,
-            disk: Part::default(),
-            client: Part::default(),
-            state: None,
-        }
+        Host { phase: Phase::Down, nonce: None, disk: Part::default(), client: Part::default(), state: None }
     }
 
     /// What `local` means here. Effects are appended to `out`, in order.
@@ -166,9 +160,18 @@ impl<P: Protocol> Host<P> {
     /// Inputs to a node that is down, and lapses and firings that lost their timer, are no-ops: the world refuses
     /// what cannot happen before it comes here.
     #[inline]
-    pub fn feed(&mut self, protocol: &P, node: NodeId, local: Local<P>, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+    pub fn feed(
+        &mut self,
+        protocol: &P,
+        node: NodeId,
+        local: Local<P>,
+        surroundings: &mut dyn Surroundings<P::Timer>,
+        out: &mut Vec<Effect<P>>,
+    ) {
         match local {
-            Local::Deliver(from, message) => self.step(protocol, node, Input::Message { from, message }, surroundings, out),
+            Local::Deliver(from, message) => {
+                self.step(protocol, node, Input::Message { from, message }, surroundings, out)
+            }
             Local::Fire(timer) => self.step(protocol, node, Input::Timer(timer), surroundings, out),
             Local::Decide(decision) => self.step(protocol, node, Input::Decision(decision), surroundings, out),
             Local::Lapse(timer) => self.lapse(protocol, node, &timer, out),
@@ -181,7 +184,14 @@ impl<P: Protocol> Host<P> {
         }
     }
 
-    fn step(&mut self, protocol: &P, node: NodeId, input: Input<P>, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+    fn step(
+        &mut self,
+        protocol: &P,
+        node: NodeId,
+        input: Input<P>,
+        surroundings: &mut dyn Surroundings<P::Timer>,
+        out: &mut Vec<Effect<P>>,
+    ) {
         let Some(state) = &mut self.state else { return };
         let base = out.len();
         let mut cx = Context::new(node, out, surroundings);
@@ -190,7 +200,13 @@ impl<P: Protocol> Host<P> {
         self.settle(persisted, base, out);
     }
 
-    fn start(&mut self, protocol: &P, node: NodeId, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+    fn start(
+        &mut self,
+        protocol: &P,
+        node: NodeId,
+        surroundings: &mut dyn Surroundings<P::Timer>,
+        out: &mut Vec<Effect<P>>,
+    ) {
         self.phase = Phase::Up;
         let nonce = self.nonce.map_or_else(|| Nonce::first(node.0), Nonce::next);
         self.nonce = Some(nonce);
@@ -207,7 +223,14 @@ impl<P: Protocol> Host<P> {
         out.extend(observed.map(|observation| Effect::Happened(Event::Observed(observation))));
     }
 
-    fn sync(&mut self, protocol: &P, node: NodeId, stream: Stream, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+    fn sync(
+        &mut self,
+        protocol: &P,
+        node: NodeId,
+        stream: Stream,
+        surroundings: &mut dyn Surroundings<P::Timer>,
+        out: &mut Vec<Effect<P>>,
+    ) {
         let Some(index) = self.disk.tail.iter().position(|unsynced| unsynced.stream == stream) else { return };
         let Unsynced { record, held, .. } = self.disk.tail.remove(index);
         protocol.fold(&mut self.disk.durable, stream, &record);
@@ -220,7 +243,13 @@ impl<P: Protocol> Host<P> {
         self.step(protocol, node, Input::Durable(record), surroundings, out);
     }
 
-    fn invoke(&mut self, protocol: &P, node: NodeId, surroundings: &mut dyn Surroundings<P::Timer>, out: &mut Vec<Effect<P>>) {
+    fn invoke(
+        &mut self,
+        protocol: &P,
+        node: NodeId,
+        surroundings: &mut dyn Surroundings<P::Timer>,
+        out: &mut Vec<Effect<P>>,
+    ) {
         let op = OpId(self.client.invoked);
         let mut draw = |count| if count <= 1 { 0 } else { surroundings.choose(count) };
         let operation = protocol.operation(node, op, self.client.last.as_ref(), &mut draw);
@@ -299,7 +328,12 @@ impl<P: Protocol> Host<P> {
     }
 
     /// The decisions open here now.
-    pub fn decisions(&self, protocol: &P, node: NodeId, surroundings: &mut dyn Surroundings<P::Timer>) -> Vec<P::Decision> {
+    pub fn decisions(
+        &self,
+        protocol: &P,
+        node: NodeId,
+        surroundings: &mut dyn Surroundings<P::Timer>,
+    ) -> Vec<P::Decision> {
         let mut offered = Vec::new();
         if let (Phase::Up, Some(state)) = (self.phase, &self.state) {
             protocol.decisions(node, state, &mut Offers::new(&mut offered, surroundings));

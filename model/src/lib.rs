@@ -26,10 +26,11 @@ pub use part::{Part, Trail};
 pub use plain::{Driver, Envelope, Plain};
 pub use property::{Kind, Property, Violation, Watch};
 pub use protocol::{
-    Context, Data, Effect, Embedding, Event, Input, Mutant, Mutants, Offers, Outcome, Protocol, Relevance, Surroundings, Ticket,
+    Context, Data, Effect, Embedding, Event, Input, Mutant, Mutants, Offers, Outcome, Protocol, Relevance,
+    Surroundings, Ticket,
 };
-pub use seedbed_derive::Canonical;
 pub use script::{Replayed, Script, ScriptStep, Scripted, replay};
+pub use seedbed_derive::Canonical;
 pub use time::{ClockBound, Ratio, Span, Stamp, Timers};
 pub use trace::TraceStep;
 pub use world::{Applied, Choice, Named, Refused, Store, apply};

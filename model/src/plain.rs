@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::canonical::{Canonical, Encoder, encoding};
 use crate::host::{Host, Local, Phase};
 use crate::name::{NodeId, Stream};
 use crate::property::{DeadlineOp, Unforked, Violation, Watch};
 use crate::protocol::{Effect, Event, Protocol, Surroundings};
-use crate::time::{Span, Stamp, Timers};
+use crate::time::{Shifting, Span, Stamp, Timers};
 use crate::world::{Lapse, Refused, Store};
 
 /// A message in flight.
@@ -129,6 +130,37 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
         self.hosts[node.index()].state.as_ref()
     }
 
+    /// The canonical encoding of hosts, timers' ends and stamps relative to now, and `flight` in order: equal to
+    /// [`crate::explore::Walk::snapshot`] exactly if the two stores agree. `tick` is the explorer's.
+    pub fn snapshot(&self, flight: &[Envelope<P::Message>], tick: Span) -> Vec<u8> {
+        let now = self.driver.now();
+        let mut shifting =
+            Shifting { span: now as i64, floor: -(self.protocol.stamp_horizon().0 as i64) - tick.0 as i64 };
+        let mut out = Encoder::whole();
+        for (host, timers) in self.hosts.iter().zip(&self.timers) {
+            let mut host = host.clone();
+            host.rename(&mut shifting);
+            host.encode(&mut out);
+            let mut relative = Timers::default();
+            for (timer, end) in timers.iter() {
+                relative.set(timer.clone(), end.saturating_sub(now));
+            }
+            relative.encode(&mut out);
+        }
+        let mut flights: Vec<Vec<u8>> = flight
+            .iter()
+            .map(|envelope| {
+                let mut envelope = envelope.clone();
+                envelope.rename(&mut shifting);
+                encoding(&envelope)
+            })
+            .collect();
+        flights.sort_unstable();
+        let mut bytes = out.bytes().to_vec();
+        bytes.extend(flights.concat());
+        bytes
+    }
+
     /// Shows the monitor something that happened outside the nodes.
     pub fn show(&mut self, node: NodeId, event: &Event<P>) {
         let mut watch = Watch {
@@ -156,8 +188,13 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
 
     fn split(&mut self, node: NodeId) -> (&mut Host<P>, Around<'_, P, D>) {
         let now = self.driver.now();
-        let around =
-            Around { node, now, protocol: &self.protocol, timers: &self.timers[node.index()], driver: &mut self.driver };
+        let around = Around {
+            node,
+            now,
+            protocol: &self.protocol,
+            timers: &self.timers[node.index()],
+            driver: &mut self.driver,
+        };
         (&mut self.hosts[node.index()], around)
     }
 
@@ -309,7 +346,9 @@ impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
                 lapsed.push(Lapse::Timer(NodeId(node as u16), timer.clone()));
             }
         }
-        lapsed.extend(self.deadlines.iter().filter(|(_, end)| *end > before && *end <= now).map(|(id, _)| Lapse::Deadline(*id)));
+        lapsed.extend(
+            self.deadlines.iter().filter(|(_, end)| *end > before && *end <= now).map(|(id, _)| Lapse::Deadline(*id)),
+        );
         lapsed
     }
     fn deadline(&mut self, id: u32) {

@@ -86,7 +86,13 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
     ///
     /// # Panics
     /// May panic for `op` not below [`Self::operation_count`].
-    fn operation(&self, node: NodeId, op: OpId, last: Option<&Self::Answer>, draw: &mut dyn FnMut(u32) -> u32) -> Self::Operation {
+    fn operation(
+        &self,
+        node: NodeId,
+        op: OpId,
+        last: Option<&Self::Answer>,
+        draw: &mut dyn FnMut(u32) -> u32,
+    ) -> Self::Operation {
         let _ = (last, draw);
         unreachable!("{node:?} has no operation {op:?}: operation_count is positive, so operation must be written")
     }
@@ -105,7 +111,13 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
     ///
     /// A promise that the explorer relies on and its debug mode tests: a dead message changes nothing whenever it is
     /// delivered, now or after any further steps; a message replaced by another acts as the other does.
-    fn relevance(&self, node: NodeId, to: &Self::State, from: NodeId, message: &Self::Message) -> Relevance<Self::Message> {
+    fn relevance(
+        &self,
+        node: NodeId,
+        to: &Self::State,
+        from: NodeId,
+        message: &Self::Message,
+    ) -> Relevance<Self::Message> {
         let _ = (node, to, from, message);
         Relevance::Always
     }
@@ -269,7 +281,11 @@ pub struct Context<'a, P: Protocol> {
 
 impl<'a, P: Protocol> Context<'a, P> {
     /// For engines: a context that appends to `effects`.
-    pub fn new(node: NodeId, effects: &'a mut Vec<Effect<P>>, surroundings: &'a mut dyn Surroundings<P::Timer>) -> Self {
+    pub fn new(
+        node: NodeId,
+        effects: &'a mut Vec<Effect<P>>,
+        surroundings: &'a mut dyn Surroundings<P::Timer>,
+    ) -> Self {
         let base = effects.len();
         Context { node, effects, surroundings, base, persist_count: 0 }
     }
@@ -372,7 +388,11 @@ impl<'a, P: Protocol> Context<'a, P> {
     }
 
     /// Runs a step of an embedded protocol `Q`: its messages, timers and records become this protocol's.
-    pub fn embed<Q: Protocol, R>(&mut self, lift: &impl Embedding<P, Q>, run: impl FnOnce(&mut Context<'_, Q>) -> R) -> R {
+    pub fn embed<Q: Protocol, R>(
+        &mut self,
+        lift: &impl Embedding<P, Q>,
+        run: impl FnOnce(&mut Context<'_, Q>) -> R,
+    ) -> R {
         let mut inner_effects = Vec::new();
         let node = self.node;
         let mut inner = Inner { outer: self, lift, of: PhantomData };

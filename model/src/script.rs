@@ -55,7 +55,10 @@ pub fn lengths(span: Span, bound: ClockBound, tick: Span) -> Result<std::ops::Ra
     let low = bound.shortest.ceil_of(span).0.div_ceil(tick.0);
     let high = bound.longest.floor_of(span).0 / tick.0;
     if low > high {
-        return Err(format!("no whole number of ticks of {tick} lies between {} and {} times {span}", bound.shortest, bound.longest));
+        return Err(format!(
+            "no whole number of ticks of {tick} lies between {} and {} times {span}",
+            bound.shortest, bound.longest
+        ));
     }
     Ok(low..=high)
 }

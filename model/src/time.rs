@@ -78,7 +78,8 @@ impl FromStr for Span {
     type Err = String;
     /// A decimal number and a unit: `60s`, `1.5ms`, `3t`; exact to the nanosecond.
     fn from_str(text: &str) -> Result<Span, String> {
-        let advice = || format!("`{text}` is no span; write a number and a unit (ns, us, ms, s, min, t), such as 60s or 3t");
+        let advice =
+            || format!("`{text}` is no span; write a number and a unit (ns, us, ms, s, min, t), such as 60s or 3t");
         let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(advice)?;
         let (number, unit) = text.split_at(split);
         let (_, size) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(advice)?;
@@ -257,6 +258,7 @@ impl Stamp {
 }
 
 /// Shifts stamps into the past as time passes, no further than a floor [ns].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Shifting {
     pub(crate) span: i64,
     pub(crate) floor: i64,
@@ -264,7 +266,7 @@ pub(crate) struct Shifting {
 
 impl Renaming for Shifting {
     fn stamp(&mut self, stamp: &mut Stamp) {
-        stamp.0 = (stamp.0 - self.span).max(self.floor);
+        stamp.0 = stamp.0.saturating_sub(self.span).max(self.floor);
     }
 }
 

@@ -30,7 +30,13 @@ pub struct TraceStep {
 
 impl TraceStep {
     /// The step in words. `names[i]` is node `i`'s.
-    pub fn of<P: Protocol>(names: &[String], step: u64, at_ns: u64, choice: &Named<P>, effects: &[(NodeId, Effect<P>)]) -> Self {
+    pub fn of<P: Protocol>(
+        names: &[String],
+        step: u64,
+        at_ns: u64,
+        choice: &Named<P>,
+        effects: &[(NodeId, Effect<P>)],
+    ) -> Self {
         let (kind, node, from) = ends(choice);
         TraceStep {
             step,
@@ -39,7 +45,10 @@ impl TraceStep {
             kind: kind.to_owned(),
             from: from.map(|node| node.0),
             what: describe_choice(names, choice),
-            effects: effects.iter().map(|(node, effect)| describe_effect(names, node_if_other(*node, choice), effect)).collect(),
+            effects: effects
+                .iter()
+                .map(|(node, effect)| describe_effect(names, node_if_other(*node, choice), effect))
+                .collect(),
         }
     }
 }
@@ -86,7 +95,9 @@ fn describe_local<P: Protocol>(local: &Local<P>) -> String {
         Local::Invoke => "is asked by its client".into(),
         Local::Decide(decision) => format!("decides {decision:?}"),
         Local::Crash(kept) if kept.iter().all(|(_, count)| *count == 0) => "crashes".into(),
-        Local::Crash(kept) => format!("crashes, keeping {} unsynced records", kept.iter().map(|(_, count)| count).sum::<u32>()),
+        Local::Crash(kept) => {
+            format!("crashes, keeping {} unsynced records", kept.iter().map(|(_, count)| count).sum::<u32>())
+        }
         Local::Restart => "restarts".into(),
         Local::Pause => "is paused".into(),
         Local::Resume => "resumes".into(),

@@ -5,12 +5,12 @@
 use rustc_hash::FxHashMap;
 
 use super::interned::{Faults, Interned, Work};
-use super::pool::{ABSENT, Id, Permuting, Ranking, Shifting, mix};
+use super::pool::{ABSENT, Id, Permuting, Ranking, mix};
 use crate::canonical::{Canonical, Renaming};
 use crate::host::{Host, Phase};
 use crate::name::NodeId;
 use crate::protocol::{Protocol, Relevance};
-use crate::time::Span;
+use crate::time::{Shifting, Span};
 use crate::world::Store;
 
 /// A permuted block: the key is the permutation's index, the block's first slot, and the ids in it.
@@ -21,7 +21,7 @@ type Blocks = FxHashMap<Box<[u32]>, Box<[Id]>>;
 pub(super) struct Renamed {
     /// By component and the index of its new list of tags.
     ranked: FxHashMap<(Id, u32), Id>,
-    shifted: FxHashMap<Id, Id>,
+    shifted: FxHashMap<(Shifting, Id), Id>,
     blocks: Blocks,
     singles: FxHashMap<(u32, Id), Id>,
     scratch_tags: Vec<(u32, u32)>,
@@ -160,31 +160,48 @@ impl<P: Protocol> Interned<P> {
 
     /// Whether a tag has grown beyond `most`.
     pub(super) fn has_tag_beyond(&self, most: u32) -> bool {
-        self.work.fixed.iter().chain(&self.work.flights).any(|id| self.pool.tags(*id).iter().any(|(_, rank)| *rank > most))
+        self.work
+            .fixed
+            .iter()
+            .chain(&self.work.flights)
+            .any(|id| self.pool.tags(*id).iter().any(|(_, rank)| *rank > most))
     }
 
-    /// Shifts every stamp of the row being worked on into the past.
+    /// Shifts every stamp of the row being worked on into the past; unless the row's names are kept as they are, those
+    /// beyond the horizon become one.
     pub(super) fn shift_stamps(&mut self, span: Span) {
-        let horizon = self.protocol.stamp_horizon().0 as i64;
+        let span = span.0 as i64;
+        let floor = if self.keeps_names { i64::MIN } else { self.stamp_floor() };
+        self.rebase(Shifting { span, floor });
+    }
+
+    /// Makes one of all stamps beyond the horizon.
+    pub(super) fn saturate_stamps(&mut self) {
+        let floor = self.stamp_floor();
+        self.rebase(Shifting { span: 0, floor });
+    }
+
+    fn stamp_floor(&self) -> i64 {
+        -(self.protocol.stamp_horizon().0 as i64) - self.bounds.tick.0 as i64
+    }
+
+    fn rebase(&mut self, shifting: Shifting) {
+        let key = |id| (shifting, id);
         for at in 0..self.work.flights.len() {
             let old = self.work.flights[at];
             if self.pool.is_stamped(old) {
-                let new = match self.renamed.shifted.get(&old) {
-                    Some(new) => *new,
-                    None => self.rename_flight(old, &mut Shifting { span: span.0 as i64, horizon }),
-                };
-                self.renamed.shifted.insert(old, new);
+                let known = self.renamed.shifted.get(&key(old)).copied();
+                let new = known.unwrap_or_else(|| self.rename_flight(old, &mut { shifting }));
+                self.renamed.shifted.insert(key(old), new);
                 self.replace_flight(at, new);
             }
         }
         for slot in 0..self.layout.fixed as u16 {
             let old = self.work.fixed[usize::from(slot)];
             if self.pool.is_stamped(old) {
-                let new = match self.renamed.shifted.get(&old) {
-                    Some(new) => *new,
-                    None => self.rename_slot(slot, &mut Shifting { span: span.0 as i64, horizon }),
-                };
-                self.renamed.shifted.insert(old, new);
+                let known = self.renamed.shifted.get(&key(old)).copied();
+                let new = known.unwrap_or_else(|| self.rename_slot(slot, &mut { shifting }));
+                self.renamed.shifted.insert(key(old), new);
                 self.set(slot, new);
             }
         }
@@ -227,16 +244,18 @@ impl<P: Protocol> Interned<P> {
         out.fixed[monitor.range()].copy_from_slice(&ids);
         let (faults, clocks, deadlines) = (self.layout.faults, self.layout.clocks, self.layout.deadlines);
         out.fixed[usize::from(deadlines)] = self.work.fixed[usize::from(deadlines)];
-        out.fixed[usize::from(faults)] = self.permuted_single(index, self.work.fixed[usize::from(faults)], |store, id| {
-            let mut value: Faults = store.faults_of(id).clone();
-            value.rename(&mut Permuting(permutation));
-            store.intern_faults(value)
-        });
-        out.fixed[usize::from(clocks)] = self.permuted_single(index, self.work.fixed[usize::from(clocks)], |store, id| {
-            let mut value: std::collections::BTreeMap<NodeId, i64> = store.decode_split(&[id]);
-            value.rename(&mut Permuting(permutation));
-            store.pool.intern_value(clocks.into(), &value)
-        });
+        out.fixed[usize::from(faults)] =
+            self.permuted_single(index, self.work.fixed[usize::from(faults)], |store, id| {
+                let mut value: Faults = store.faults_of(id).clone();
+                value.rename(&mut Permuting(permutation));
+                store.intern_faults(value)
+            });
+        out.fixed[usize::from(clocks)] =
+            self.permuted_single(index, self.work.fixed[usize::from(clocks)], |store, id| {
+                let mut value: std::collections::BTreeMap<NodeId, i64> = store.decode_split(&[id]);
+                value.rename(&mut Permuting(permutation));
+                store.pool.intern_value(clocks.into(), &value)
+            });
         for at in 0..self.work.flights.len() {
             let id = self.work.flights[at];
             let id = self.permuted_single(index, id, |store, id| store.rename_flight(id, &mut Permuting(permutation)));

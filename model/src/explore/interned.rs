@@ -153,6 +153,10 @@ pub(super) struct Interned<P: Protocol> {
     pub(super) taken: Taken,
     pub(super) exercised: Exercised,
     pub(super) reached: BTreeSet<&'static str>,
+    /// Whether rows keep their names as they are, for scripts: old stamps do not become one.
+    pub(super) keeps_names: bool,
+    /// Why the bounds do not fit the protocol, once that has shown.
+    pub(super) misfit: Option<String>,
     /// Names of the `reachable always` properties, by bit.
     goal_names: Vec<&'static str>,
     /// By flight id; `None` for other ids.
@@ -194,7 +198,8 @@ pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Int
     }
     let monitor_parts = split(&P::Monitor::default()).1.len();
     // The parts of a state are known once it has started: lay out for a host that is down, start, and lay out anew.
-    let sizes: Vec<usize> = (0..count).map(|node| parts_once_started(protocol, NodeId(node as u16))).collect::<Result<_, _>>()?;
+    let sizes: Vec<usize> =
+        (0..count).map(|node| parts_once_started(protocol, NodeId(node as u16))).collect::<Result<_, _>>()?;
     let mut store = Interned::new(protocol.clone(), bounds.clone(), Layout::new(&sizes, monitor_parts));
     let mut rows = Vec::new();
     for offsets in offset_choices(protocol, bounds) {
@@ -204,7 +209,8 @@ pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Int
             store.reset(&blank);
             for node in store.layout.node_ids() {
                 let local = store.local_index(node, Local::Start);
-                crate::world::apply(&mut store, &crate::Choice::At(node, local)).map_err(|refused| refused.to_string())?;
+                crate::world::apply(&mut store, &crate::Choice::At(node, local))
+                    .map_err(|refused| refused.to_string())?;
             }
             rows.push(store.work.clone());
             if !store.odometer.advance() {
@@ -219,7 +225,8 @@ pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Int
 fn parts_once_started<P: Protocol>(protocol: &P, node: NodeId) -> Result<usize, String> {
     let mut host = Host::new();
     let timers = Timers::default();
-    let mut around = Around { timers: &timers, clock: 0, asked: Vec::new(), clock_asked: false, odometer: &mut Odometer::default() };
+    let mut around =
+        Around { timers: &timers, clock: 0, asked: Vec::new(), clock_asked: false, odometer: &mut Odometer::default() };
     host.feed(protocol, node, Local::Start, &mut around, &mut Vec::new());
     Ok(split(&host).1.len())
 }
@@ -268,6 +275,8 @@ impl<P: Protocol> Interned<P> {
             taken: Taken::default(),
             exercised: Exercised::default(),
             reached: BTreeSet::new(),
+            keeps_names: false,
+            misfit: None,
             goal_names,
             flights: Vec::new(),
             locals: Typed::new(),
@@ -454,7 +463,14 @@ impl<P: Protocol> Interned<P> {
         self.intern_pieces(block, &core, &parts, core_names, part_names)
     }
 
-    fn intern_pieces(&mut self, block: Block, core: &[u8], parts: &[SplitPart], core_names: NamesIn, part_names: Vec<NamesIn>) -> Vec<Id> {
+    fn intern_pieces(
+        &mut self,
+        block: Block,
+        core: &[u8],
+        parts: &[SplitPart],
+        core_names: NamesIn,
+        part_names: Vec<NamesIn>,
+    ) -> Vec<Id> {
         let mut ids = vec![ABSENT; usize::from(block.len)];
         ids[0] = self.pool.intern(block.start.into(), core, || core_names);
         for (index, (part, names)) in parts.iter().zip(part_names).enumerate() {
@@ -501,7 +517,8 @@ impl<P: Protocol> Interned<P> {
     fn step(&mut self, node: NodeId, local: u32) -> u32 {
         let work = &self.work;
         let sets = &self.timer_sets;
-        let found = self.host_memo.find(local, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
+        let found =
+            self.host_memo.find(local, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
         let range = found.unwrap_or_else(|| self.compute(node, local));
         let (start, len) = self.ranges[range as usize];
         start + self.odometer.pick(len as usize) as u32
@@ -530,7 +547,13 @@ impl<P: Protocol> Interned<P> {
         let range = self.ranges.len() as u32;
         self.ranges.push((start, len));
         let (work, sets) = (&self.work, &self.timer_sets);
-        self.host_memo.insert(local, depends, range, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
+        self.host_memo.insert(
+            local,
+            depends,
+            range,
+            |at| work.fixed[usize::from(at)],
+            |id, timer| sets[&id].is_armed(timer, 0),
+        );
         range
     }
 
@@ -563,13 +586,22 @@ impl<P: Protocol> Interned<P> {
         let (core, parts) = split(&host);
         if parts.len() >= usize::from(block.len) {
             depends.slots.extend(block.slots());
-            return Branch::broken(format!("{} parts where the start had {}: the number of parts must not grow", parts.len(), block.len - 1));
+            return Branch::broken(format!(
+                "{} parts where the start had {}: the number of parts must not grow",
+                parts.len(),
+                block.len - 1
+            ));
         }
         let old: Vec<Id> = self.work.fixed[block.range()].to_vec();
         depends.slots.extend(slots_read(block, &old, &parts));
         let (core_names, part_names) = Collector::of(&mut host).into_split();
         let new = self.intern_pieces(block, &core, &parts, core_names, part_names);
-        let writes = block.slots().zip(old.iter().zip(&new)).filter(|(_, (old, new))| old != new).map(|(slot, (_, new))| (slot, *new)).collect();
+        let writes = block
+            .slots()
+            .zip(old.iter().zip(&new))
+            .filter(|(_, (old, new))| old != new)
+            .map(|(slot, (_, new))| (slot, *new))
+            .collect();
         let answers = odometer.digits.iter().map(|(digit, _)| *digit).collect();
         Branch { answers, ..self.branch_of(node, writes, effects) }
     }
@@ -654,10 +686,15 @@ impl<P: Protocol> Interned<P> {
         }
     }
 
-    fn length(&self, node: NodeId, span: Span, odometer: &mut Odometer, answers: &mut Vec<u32>) -> u64 {
+    fn length(&mut self, node: NodeId, span: Span, odometer: &mut Odometer, answers: &mut Vec<u32>) -> u64 {
         let tick = self.bounds.tick;
-        // Spans were checked against the tick when the exploration began; one that a step makes up is rounded.
-        let range = script::lengths(span, self.protocol.clock(node), tick).unwrap_or(0..=0);
+        let range = match script::lengths(span, self.protocol.clock(node), tick) {
+            Ok(range) => range,
+            Err(why) => {
+                self.misfit.get_or_insert(why);
+                return 0;
+            }
+        };
         let count = (range.end() - range.start() + 1) as usize;
         if count == 1 {
             return range.start() * tick.0;
@@ -694,7 +731,8 @@ impl<P: Protocol> Interned<P> {
             return known.clone();
         }
         let streams = self.host(node).unsynced();
-        let locals: Box<[u32]> = streams.into_iter().map(|(stream, _)| self.local_index(node, Local::Sync(stream))).collect();
+        let locals: Box<[u32]> =
+            streams.into_iter().map(|(stream, _)| self.local_index(node, Local::Sync(stream))).collect();
         self.sync_memo.insert(disk, locals.clone());
         locals
     }
@@ -740,7 +778,8 @@ impl<P: Protocol> Interned<P> {
     pub(super) fn decisions(&mut self, node: NodeId) -> std::ops::Range<usize> {
         let (work, sets) = (&self.work, &self.timer_sets);
         let input = u32::from(node.0);
-        let found = self.decide_memo.find(input, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
+        let found =
+            self.decide_memo.find(input, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
         let range = found.unwrap_or_else(|| self.compute_decisions(node));
         let (start, len) = self.ranges[range as usize];
         start as usize..(start + len) as usize
@@ -768,14 +807,24 @@ impl<P: Protocol> Interned<P> {
         let range = self.ranges.len() as u32;
         self.ranges.push((start, self.offered.len() as u32 - start));
         let (work, sets) = (&self.work, &self.timer_sets);
-        self.decide_memo.insert(node.0.into(), depends, range, |at| work.fixed[usize::from(at)], |id, timer| {
-            sets[&id].is_armed(timer, 0)
-        });
+        self.decide_memo.insert(
+            node.0.into(),
+            depends,
+            range,
+            |at| work.fixed[usize::from(at)],
+            |id, timer| sets[&id].is_armed(timer, 0),
+        );
         range
     }
 
     /// What a function that only read `host` depended on.
-    fn depends_of(&self, node: NodeId, host: &Host<P>, timers_slot: u16, asked: Vec<P::Timer>) -> Dependencies<P::Timer> {
+    fn depends_of(
+        &self,
+        node: NodeId,
+        host: &Host<P>,
+        timers_slot: u16,
+        asked: Vec<P::Timer>,
+    ) -> Dependencies<P::Timer> {
         let block = self.layout.nodes[node.index()];
         let old = &self.work.fixed[block.range()];
         let mut slots = slots_read(block, old, &split(host).1);
@@ -803,7 +852,9 @@ impl<P: Protocol> Interned<P> {
         };
         let depends = self.depends_of(to, &host, self.layout.timers[to.index()], Vec::new());
         let relevance = match relevance {
-            Relevance::Same(message) => Relevance::Same(self.intern_flight(Flight { envelope: Envelope { from, to, message }, life })),
+            Relevance::Same(message) => {
+                Relevance::Same(self.intern_flight(Flight { envelope: Envelope { from, to, message }, life }))
+            }
             Relevance::Always => {
                 if let Some(info) = &mut self.flights[flight as usize] {
                     info.always_live = true;
@@ -869,11 +920,19 @@ impl<P: Protocol> Interned<P> {
             }
             slots.extend(slots_read(block, &old, &split(&monitor).1));
             let new = self.intern_split(block, &mut monitor);
-            let writes = block.slots().zip(old.iter().zip(&new)).filter(|(_, (old, new))| old != new).map(|(slot, (_, new))| (slot, *new)).collect();
+            let writes = block
+                .slots()
+                .zip(old.iter().zip(&new))
+                .filter(|(_, (old, new))| old != new)
+                .map(|(slot, (_, new))| (slot, *new))
+                .collect();
             self.reached.extend(reached.iter().copied());
             let goals = self.goal_bits(&reached);
-            let deadline_ops =
-                if deadlines.is_empty() { NONE } else { self.deadline_ops.intern(hash(0, &encoding(&deadlines)), deadlines) };
+            let deadline_ops = if deadlines.is_empty() {
+                NONE
+            } else {
+                self.deadline_ops.intern(hash(0, &encoding(&deadlines)), deadlines)
+            };
             self.folds.push(Fold { writes, deadline_ops, goals, violation: violations.into_iter().next() });
             if !odometer.advance() {
                 break;
@@ -884,7 +943,13 @@ impl<P: Protocol> Interned<P> {
         let range = self.ranges.len() as u32;
         self.ranges.push((start, self.folds.len() as u32 - start));
         let work = &self.work;
-        self.watch_memo.insert(events, Dependencies { slots, timers: None }, range, |at| work.fixed[usize::from(at)], |_, _| false);
+        self.watch_memo.insert(
+            events,
+            Dependencies { slots, timers: None },
+            range,
+            |at| work.fixed[usize::from(at)],
+            |_, _| false,
+        );
         range
     }
 
@@ -944,12 +1009,19 @@ pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 /// nothing of what it was made from: then everything counts as read.
 fn slots_read(block: Block, old: &[Id], parts: &[SplitPart]) -> Vec<u16> {
     let present = old[1..].iter().filter(|id| **id != ABSENT).count();
-    let in_place = parts.len() == present && parts.iter().enumerate().all(|(index, part)| part.trail.origin == Some(index as u16));
+    let in_place =
+        parts.len() == present && parts.iter().enumerate().all(|(index, part)| part.trail.origin == Some(index as u16));
     if !in_place {
         return block.slots().collect();
     }
     let mut slots = vec![block.start];
-    slots.extend(parts.iter().enumerate().filter(|(_, part)| part.trail.touched).map(|(index, _)| block.start + 1 + index as u16));
+    slots.extend(
+        parts
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| part.trail.touched)
+            .map(|(index, _)| block.start + 1 + index as u16),
+    );
     slots
 }
 
@@ -1156,7 +1228,8 @@ impl<P: Protocol> Interned<P> {
                 let other = store.flight(id);
                 (other.from, other.to) == (info.from, info.to)
             };
-            let rivals: Vec<usize> = (0..self.work.flights.len()).filter(|at| on_link(self, self.work.flights[*at])).collect();
+            let rivals: Vec<usize> =
+                (0..self.work.flights.len()).filter(|at| on_link(self, self.work.flights[*at])).collect();
             if rivals.len() >= capacity as usize {
                 let pick = self.odometer.pick(rivals.len() + 1);
                 if pick == 0 {

@@ -94,6 +94,10 @@ pub struct Progress {
 ///
 /// # Errors
 /// If the bounds do not fit the protocol (a tick too coarse for a timer, say).
-pub fn explore<P: Protocol>(protocol: &P, bounds: &Bounds, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Exploration<P>, String> {
+pub fn explore<P: Protocol>(
+    protocol: &P,
+    bounds: &Bounds,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Exploration<P>, String> {
     search::run(protocol, bounds, watch)
 }

@@ -240,18 +240,6 @@ impl Renaming for Permuting<'_> {
     }
 }
 
-/// Shifts stamps into the past as time passes, no further than the horizon.
-pub(super) struct Shifting {
-    pub(super) span: i64,
-    pub(super) horizon: i64,
-}
-
-impl Renaming for Shifting {
-    fn stamp(&mut self, stamp: &mut Stamp) {
-        stamp.0 = (stamp.0 - self.span).max(-self.horizon - self.span);
-    }
-}
-
 /// Distinct typed values, named in the order met.
 pub(super) struct Typed<T> {
     index: FxHashMap<u64, u32>,

@@ -13,12 +13,16 @@ pub(super) fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<St
     let nodes = || (0..protocol.nodes().len() as u16).map(NodeId);
     match bounds.clock {
         Clock::Untimed => all.push("untimed: any armed timer may fire at any time; deadlines never pass".to_owned()),
-        Clock::Digital => all.push(format!("digital time: ticks of {}; a due firing is delivered before time passes on", bounds.tick)),
+        Clock::Digital => {
+            all.push(format!("digital time: ticks of {}; a due firing is delivered before time passes on", bounds.tick))
+        }
     }
     let drifts = nodes().any(|node| protocol.clock(node).shortest != protocol.clock(node).longest);
     if drifts && bounds.clock == Clock::Digital {
         all.push(match bounds.lengths {
-            Lengths::All => "drift: each timer's real length is any whole tick within its clock's bound, independently".to_owned(),
+            Lengths::All => {
+                "drift: each timer's real length is any whole tick within its clock's bound, independently".to_owned()
+            }
             Lengths::Longest => "drift: timers run for their longest real length only".to_owned(),
         });
     }
@@ -33,7 +37,9 @@ pub(super) fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<St
         (None, _) => all.push("messages take any time".to_owned()),
         (Some(delay), _) => all.push(format!("messages take at most {delay} ticks")),
     }
-    let budget = |count: u32, what: &str| format!("{} {what}", if count == 0 { "no".to_owned() } else { format!("at most {count}") });
+    let budget = |count: u32, what: &str| {
+        format!("{} {what}", if count == 0 { "no".to_owned() } else { format!("at most {count}") })
+    };
     all.push(
         [
             budget(bounds.losses, "losses"),
@@ -64,7 +70,9 @@ pub(super) fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<St
 pub(super) fn unexercised<P: Protocol>(exercised: &Exercised, _: &P) -> Vec<String> {
     let mut all = Vec::new();
     let mut missing = |what: &str, kinds: &[&str], seen: &std::collections::BTreeSet<usize>| {
-        all.extend(kinds.iter().enumerate().filter(|(kind, _)| !seen.contains(kind)).map(|(_, name)| format!("{what} {name}")));
+        all.extend(
+            kinds.iter().enumerate().filter(|(kind, _)| !seen.contains(kind)).map(|(_, name)| format!("{what} {name}")),
+        );
     };
     missing("message", P::Message::KINDS, &exercised.messages);
     missing("timer", P::Timer::KINDS, &exercised.timers);

@@ -6,11 +6,13 @@ use super::interned::{Interned, Work, initial};
 use super::pool::Id;
 use super::table::Table;
 use super::{Bounds, Exploration, Progress, Stats, Verdict, report};
+use crate::canonical::Canonical;
 use crate::host::{Local, Phase};
 use crate::name::NodeId;
 use crate::property::Violation;
 use crate::protocol::Protocol;
 use crate::script::{Script, ScriptStep};
+use crate::time::{Shifting, Span};
 use crate::world::{Choice, Named, Store, apply};
 
 /// States are expanded in batches of this many between two calls of `watch`.
@@ -82,13 +84,23 @@ impl<P: Protocol> Walker<P> {
     pub(super) fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
         let (store, initial) = initial(protocol, bounds)?;
         let permutations = if bounds.symmetry { permutations(protocol) } else { Vec::new() };
-        Ok(Walker { store, initial, permutations, ranked: protocol.tags_are_ranked(), other: Work::default(), least: Work::default() })
+        Ok(Walker {
+            store,
+            initial,
+            permutations,
+            ranked: protocol.tags_are_ranked(),
+            other: Work::default(),
+            least: Work::default(),
+        })
     }
 
     /// Turns the row being worked on into its canonical form.
     pub(super) fn canonize(&mut self) -> Landed {
         let store = &mut self.store;
         store.drop_dead(true);
+        if store.keeps_names {
+            store.saturate_stamps();
+        }
         if self.ranked {
             store.rank_tags();
         }
@@ -197,9 +209,9 @@ impl<P: Protocol> Walker<P> {
         debug_assert!(applied.is_ok(), "an option was refused: {applied:?}");
     }
 
-    /// The choice by what it is about.
-    pub(super) fn named(&self, pick: &Pick) -> Named<P> {
-        match pick {
+    /// The choice by what it is about, `elapsed` after the start: its stamps are then those of a plain world.
+    pub(super) fn named(&self, pick: &Pick, elapsed: Span) -> Named<P> {
+        let mut named = match pick {
             Choice::Deliver(flight) => Choice::Deliver(self.store.envelope(*flight)),
             Choice::Duplicate(flight) => Choice::Duplicate(self.store.envelope(*flight)),
             Choice::Lose(flight) => Choice::Lose(self.store.envelope(*flight)),
@@ -207,7 +219,9 @@ impl<P: Protocol> Walker<P> {
             Choice::Cut(from, to) => Choice::Cut(*from, *to),
             Choice::Heal(from, to) => Choice::Heal(*from, *to),
             Choice::Elapse(span) => Choice::Elapse(*span),
-        }
+        };
+        named.rename(&mut Shifting { span: -(elapsed.0 as i64), floor: i64::MIN });
+        named
     }
 
     /// A script without steps yet, for a walk from the initial row `start`.
@@ -218,12 +232,14 @@ impl<P: Protocol> Walker<P> {
     }
 
     /// The script steps of the way just taken: the choice, and the losses of links that were full.
-    pub(super) fn script_steps(&self, named: Named<P>) -> Vec<ScriptStep<P>> {
+    pub(super) fn script_steps(&self, named: Named<P>, elapsed: Span) -> Vec<ScriptStep<P>> {
         let first = ScriptStep { choice: named, answers: self.store.taken.answers.clone() };
-        let lost = self.store.taken.overflowed.iter().map(|flight| ScriptStep {
-            choice: Choice::Lose(self.store.envelope(*flight)),
-            answers: Vec::new(),
-        });
+        let lost = self
+            .store
+            .taken
+            .overflowed
+            .iter()
+            .map(|flight| ScriptStep { choice: self.named(&Choice::Lose(*flight), elapsed), answers: Vec::new() });
         std::iter::once(first).chain(lost).collect()
     }
 }
@@ -258,7 +274,11 @@ struct Search<'p, P: Protocol> {
 
 const ROOT: u32 = u32::MAX;
 
-pub(super) fn run<P: Protocol>(protocol: &P, bounds: &Bounds, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Exploration<P>, String> {
+pub(super) fn run<P: Protocol>(
+    protocol: &P,
+    bounds: &Bounds,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Exploration<P>, String> {
     let walker = Walker::new(protocol, bounds)?;
     let keeps_edges = !walker.store.goal_names().is_empty();
     let mut search = Search {
@@ -278,7 +298,10 @@ pub(super) fn run<P: Protocol>(protocol: &P, bounds: &Bounds, watch: &mut dyn Fn
     };
     search.begin();
     search.levels(watch);
-    Ok(search.finish())
+    match search.walker.store.misfit.take() {
+        Some(why) => Err(why),
+        None => Ok(search.finish()),
+    }
 }
 
 impl<P: Protocol> Search<'_, P> {
@@ -329,7 +352,7 @@ impl<P: Protocol> Search<'_, P> {
         for offset in 0..count {
             self.level.load(offset as usize, fixed, &mut row);
             self.expand(first_index + offset, &row, &mut options);
-            if self.bad.is_some() {
+            if self.bad.is_some() || self.walker.store.misfit.is_some() {
                 return false;
             }
             if self.table.len() as u64 > self.bounds.states {
@@ -355,7 +378,8 @@ impl<P: Protocol> Search<'_, P> {
 
     fn note_memory(&mut self) {
         let edges = self.edges.as_ref().map_or(0, |edges| edges.capacity() * 8);
-        let bytes = self.table.memory() + self.parents.capacity() * 4 + self.level.memory() + self.next.memory() + edges;
+        let bytes =
+            self.table.memory() + self.parents.capacity() * 4 + self.level.memory() + self.next.memory() + edges;
         self.stats.bytes = self.stats.bytes.max((bytes + self.walker.store.pool.memory()) as u64);
     }
 
@@ -465,16 +489,21 @@ impl<P: Protocol> Search<'_, P> {
         }
         chain.reverse();
         let fingerprints = self.table.by_index();
+        self.walker.store.keeps_names = true;
         let goals: Vec<u64> = chain.iter().map(|state| fingerprints[*state as usize]).collect();
         let mut raw = self.raw_start(goals[0]);
         let mut script = self.walker.script_from(&raw);
         for &goal in &goals[1..] {
-            let (steps, next) = self.raw_step(&raw, |landed, violation| violation.is_none() && landed == goal);
+            let elapsed = elapsed_in(&script);
+            let (steps, next) = self.raw_step(&raw, elapsed, |landed, violation| violation.is_none() && landed == goal);
             script.steps.extend(steps);
             raw = next;
         }
         if !bad.in_state {
-            let (steps, _) = self.raw_step(&raw, |_, violation| violation.is_some_and(|v| v.property == bad.violation.property));
+            let elapsed = elapsed_in(&script);
+            let fell =
+                |_, violation: Option<&Violation>| violation.is_some_and(|v| v.property == bad.violation.property);
+            let (steps, _) = self.raw_step(&raw, elapsed, fell);
             script.steps.extend(steps);
         }
         script
@@ -492,7 +521,12 @@ impl<P: Protocol> Search<'_, P> {
     }
 
     /// The first way on from `raw` that `wanted` accepts, and the row it leads to.
-    fn raw_step(&mut self, raw: &Work, wanted: impl Fn(u64, Option<&Violation>) -> bool) -> (Vec<ScriptStep<P>>, Work) {
+    fn raw_step(
+        &mut self,
+        raw: &Work,
+        elapsed: Span,
+        wanted: impl Fn(u64, Option<&Violation>) -> bool,
+    ) -> (Vec<ScriptStep<P>>, Work) {
         let walker = &mut self.walker;
         let mut options = Vec::new();
         walker.store.reset(raw);
@@ -500,9 +534,9 @@ impl<P: Protocol> Search<'_, P> {
         for pick in &options {
             loop {
                 walker.store.reset(raw);
-                let named = walker.named(pick);
+                let named = walker.named(pick, elapsed);
                 walker.take(pick);
-                let steps = walker.script_steps(named);
+                let steps = walker.script_steps(named, elapsed);
                 let violation = walker.store.taken.violation.take();
                 walker.store.drop_dead(false);
                 let next = walker.store.work.clone();
@@ -520,6 +554,14 @@ impl<P: Protocol> Search<'_, P> {
         }
         unreachable!("the path was walked before")
     }
+}
+
+/// How much time passes in a script.
+fn elapsed_in<P: Protocol>(script: &Script<P>) -> Span {
+    script.steps.iter().fold(Span::ZERO, |sum, step| match &step.choice {
+        Choice::Elapse(span) => sum + *span,
+        _ => sum,
+    })
 }
 
 /// Predecessors of every state, flat.

@@ -8,6 +8,7 @@ use crate::canonical::{Canonical, Encoder, encoding};
 use crate::property::Violation;
 use crate::protocol::Protocol;
 use crate::script::{Script, ScriptStep};
+use crate::time::{Shifting, Span};
 use crate::world::{Choice, Named};
 
 /// One path through the world as the explorer holds it, with names as they are (tags not ranked, nodes not permuted).
@@ -15,6 +16,8 @@ pub struct Walk<P: Protocol> {
     walker: Walker<P>,
     row: Work,
     options: Vec<Pick>,
+    /// Since the start.
+    elapsed: Span,
 }
 
 /// One way on.
@@ -24,6 +27,7 @@ pub struct Way<P: Protocol> {
     /// The property that falls on it.
     pub violation: Option<Violation>,
     next: Work,
+    elapsed: Span,
 }
 
 impl<P: Protocol> Walk<P> {
@@ -40,11 +44,12 @@ impl<P: Protocol> Walk<P> {
     /// # Errors
     /// If the bounds do not fit the protocol, or the offsets are not within its clock bounds.
     pub fn from_offsets(protocol: &P, bounds: &Bounds, offsets: &[i64]) -> Result<Self, String> {
-        let walker = Walker::new(protocol, bounds)?;
+        let mut walker = Walker::new(protocol, bounds)?;
+        walker.store.keeps_names = true;
         let wanted = if offsets.iter().all(|offset| *offset == 0) { &[] } else { offsets };
         let row = walker.initial.iter().find(|row| walker.store.offsets(row) == wanted).cloned();
         let row = row.ok_or_else(|| format!("no run of these bounds starts with the clock offsets {offsets:?}"))?;
-        let mut walk = Walk { walker, row, options: Vec::new() };
+        let mut walk = Walk { walker, row, options: Vec::new(), elapsed: Span::ZERO };
         walk.refresh();
         Ok(walk)
     }
@@ -56,7 +61,7 @@ impl<P: Protocol> Walk<P> {
 
     /// What can happen now.
     pub fn options(&self) -> Vec<Named<P>> {
-        self.options.iter().map(|pick| self.walker.named(pick)).collect()
+        self.options.iter().map(|pick| self.walker.named(pick, self.elapsed)).collect()
     }
 
     /// Every way to take the `at`-th option: one for each combination of answers.
@@ -65,11 +70,15 @@ impl<P: Protocol> Walk<P> {
         let mut ways = Vec::new();
         loop {
             self.walker.store.reset(&self.row);
-            let named = self.walker.named(&pick);
+            let named = self.walker.named(&pick, self.elapsed);
             self.walker.take(&pick);
-            let steps = self.walker.script_steps(named);
+            let elapsed = match &pick {
+                Choice::Elapse(span) => self.elapsed + *span,
+                _ => self.elapsed,
+            };
+            let steps = self.walker.script_steps(named, elapsed);
             let violation = self.walker.store.taken.violation.take();
-            ways.push(Way { steps, violation, next: self.walker.store.work.clone() });
+            ways.push(Way { steps, violation, next: self.walker.store.work.clone(), elapsed });
             if !self.walker.store.odometer.advance() {
                 return ways;
             }
@@ -79,21 +88,30 @@ impl<P: Protocol> Walk<P> {
     /// Goes one of the [`Self::ways`].
     pub fn go(&mut self, way: &Way<P>) {
         self.row = way.next.clone();
+        self.elapsed = way.elapsed;
         self.refresh();
     }
 
-    /// The canonical encoding of everything a plain world holds too: hosts, timers' ends relative to now, messages in
-    /// flight in order. Two stores agree if these are equal.
+    /// The canonical encoding of what a plain world holds too: hosts, timers' ends and stamps relative to now,
+    /// messages in flight in order. Two stores agree if these are equal. (The monitor is left out: the explorer's may fork.)
     pub fn snapshot(&mut self) -> Vec<u8> {
         self.walker.store.reset(&self.row);
         let store = &self.walker.store;
         let mut out = Encoder::whole();
+        let mut shifting =
+            Shifting { span: 0, floor: -(store.protocol.stamp_horizon().0 as i64) - store.bounds.tick.0 as i64 };
         for node in store.layout.node_ids() {
-            store.host(node).encode(&mut out);
+            let mut host = store.host(node);
+            host.rename(&mut shifting);
+            host.encode(&mut out);
             store.timers(self.row.fixed[usize::from(store.layout.timers[node.index()])]).encode(&mut out);
         }
-        store.monitor().encode(&mut out);
-        let mut flights: Vec<Vec<u8>> = self.row.flights.iter().map(|id: &Id| encoding(&store.envelope(*id))).collect();
+        let shifted = |id: &Id| {
+            let mut envelope = store.envelope(*id);
+            envelope.rename(&mut Shifting { ..shifting });
+            encoding(&envelope)
+        };
+        let mut flights: Vec<Vec<u8>> = self.row.flights.iter().map(shifted).collect();
         flights.sort_unstable();
         let mut bytes = out.bytes().to_vec();
         bytes.extend(flights.concat());
@@ -108,11 +126,12 @@ impl<P: Protocol> Walk<P> {
 pub fn accepts<P: Protocol>(protocol: &P, bounds: &Bounds, script: &Script<P>) -> Result<(), (usize, String)> {
     let mut walk = Walk::from_offsets(protocol, bounds, &script.offsets).map_err(|why| (0, why))?;
     for (index, step) in script.steps.iter().enumerate() {
-        let at = walk.options.iter().position(|pick| walk.walker.named(pick) == step.choice);
+        let at = walk.options.iter().position(|pick| walk.walker.named(pick, walk.elapsed) == step.choice);
         let at = at.ok_or_else(|| (index, refusal(&walk, &step.choice)))?;
         let ways = walk.ways(at);
         let way = ways.iter().find(|way| way.steps.len() == 1 && way.steps[0].answers == step.answers);
-        let way = way.ok_or_else(|| (index, format!("no way to take {:?} with the answers {:?}", step.choice, step.answers)))?;
+        let way = way
+            .ok_or_else(|| (index, format!("no way to take {:?} with the answers {:?}", step.choice, step.answers)))?;
         walk.go(way);
     }
     Ok(())
