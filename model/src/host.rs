@@ -285,8 +285,8 @@ impl<P: Protocol> Host<P> {
         if persisted {
             self.hold(base, out);
         }
-        for index in base..out.len() {
-            if let Effect::Happened(Event::Responded(op, answer)) = &out[index] {
+        for effect in &out[base..] {
+            if let Effect::Happened(Event::Responded(op, answer)) = effect {
                 self.note_answer(*op, answer.clone());
             }
         }

@@ -142,6 +142,12 @@ pub(super) struct Exercised {
     pub(super) decisions: BTreeSet<usize>,
 }
 
+/// One way to carry out what a step does to its timers: the timers afterwards, and the answers for the script.
+type Rearmed = (Id, Box<[u32]>);
+
+/// What a tick makes of a node's timers, and which lapse.
+type Elapsed<T> = (Id, Box<[T]>);
+
 /// The interned store of one exploration.
 pub(super) struct Interned<P: Protocol> {
     pub(super) protocol: P,
@@ -178,8 +184,8 @@ pub(super) struct Interned<P: Protocol> {
     relevance_memo: Memo<P::Timer>,
     relevances: Vec<Relevance<Id>>,
     offered: Vec<u32>,
-    rearm_memo: FxHashMap<(Id, u32), Box<[(Id, Box<[u32]>)]>>,
-    elapse_memo: FxHashMap<Id, (Id, Box<[P::Timer]>)>,
+    rearm_memo: FxHashMap<(Id, u32), Box<[Rearmed]>>,
+    elapse_memo: FxHashMap<Id, Elapsed<P::Timer>>,
     deadline_memo: FxHashMap<(Id, u32), Id>,
     sync_memo: FxHashMap<Id, Box<[u32]>>,
     crash_memo: FxHashMap<Id, Box<[u32]>>,
@@ -654,11 +660,11 @@ impl<P: Protocol> Interned<P> {
 
     // ---- timers ----
 
-    fn rearm_results(&mut self, node: NodeId, timers: Id, ops: u32) -> Box<[(Id, Box<[u32]>)]> {
+    fn rearm_results(&mut self, node: NodeId, timers: Id, ops: u32) -> Box<[Rearmed]> {
         let slot = self.layout.timers[node.index()];
         let effects = self.timer_ops.get(ops).clone();
         let mut odometer = Odometer::default();
-        let mut results: Vec<(Id, Box<[u32]>)> = Vec::new();
+        let mut results: Vec<Rearmed> = Vec::new();
         loop {
             let mut set = self.timers(timers).clone();
             let mut answers = Vec::new();
@@ -1243,7 +1249,7 @@ impl<P: Protocol> Interned<P> {
         self.put(flight);
     }
 
-    fn elapsed(&mut self, slot: u16, span: Span) -> (Id, Box<[P::Timer]>) {
+    fn elapsed(&mut self, slot: u16, span: Span) -> Elapsed<P::Timer> {
         let old = self.work.fixed[usize::from(slot)];
         if let Some(known) = self.elapse_memo.get(&old) {
             return known.clone();
