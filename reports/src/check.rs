@@ -17,7 +17,7 @@ pub fn bound(record: &BoundRecord) -> String {
     }
     rows.row(["verdict:", &verdict(record)]);
     rows.row(["states:", &states(record)]);
-    rows.row(["missed:", &odds(record)]);
+    rows.row(["odds:", &odds(record)]);
     rows.row(["reached:", &listed(&record.reached)]);
     if !record.missed.is_empty() {
         rows.row(["vacuous:", &format!("never reached: {}", listed(&record.missed))]);
@@ -80,7 +80,7 @@ fn states(record: &BoundRecord) -> String {
 }
 
 fn odds(record: &BoundRecord) -> String {
-    format!("a state by a collision of fingerprints: at most 1 in {}", number::grouped(record.collision_odds))
+    format!("a state was missed by a collision of fingerprints: at most 1 in {}", number::grouped(record.collision_odds))
 }
 
 fn listed(names: &[String]) -> String {
@@ -160,7 +160,7 @@ mod tests {
   abstraction:     a timer takes its longest length alone
   verdict:         holds within link capacity 1, 1 loss, 2 crashes
   states:          12,345 unique, 67,890 total, depth 17, exhausted; 1.50 s, 96 bytes a state
-  missed:          a state by a collision of fingerprints: at most 1 in 1,000,000
+  odds:            a state was missed by a collision of fingerprints: at most 1 in 1,000,000
   reached:         recall
   never occurred:  none
 ";

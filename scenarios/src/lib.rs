@@ -1,1 +1,33 @@
-//! Being built.
+//! Seedbed: run a protocol under a seeded simulator, check it exhaustively, replay what they find.
+//!
+//! A user's crate implements [`model::Family`] for a protocol of its own, puts it into a [`Registry`] with its files,
+//! and hands that to [`main`]: every verb of the command works on it as on the shipped ones. `starter` beside this
+//! crate is such a crate, whole.
+//!
+//! - [`registry`](Registry): protocols with their scenario files.
+//! - [`testing`]: the same scenarios and bounds from `cargo test`.
+//! - [`exit`]: exit codes, and why input is refused.
+//! - [`model`], [`sim`]: the crates below, re-exported.
+
+mod campaign;
+mod command;
+mod console;
+mod drive;
+pub mod exit;
+mod exploration;
+mod face;
+mod file;
+mod library;
+mod params;
+mod pin;
+mod registry;
+mod seeds;
+mod shipped;
+mod stopwatch;
+pub mod testing;
+
+pub use command::{main, run};
+pub use registry::{Files, Registry};
+pub use seedbed_model as model;
+pub use seedbed_sim as sim;
+pub use shipped::shipped;

@@ -1,0 +1,208 @@
+//! `check`: exhaustive exploration within bounds.
+
+use std::path::PathBuf;
+
+use seedbed_model::Span;
+use seedbed_model::record::{CheckRecord, Header};
+use seedbed_reports::{check, failure, json, trace};
+use toml::{Table, Value};
+
+use super::flags::{Variation, Work};
+use crate::console::{Console, write_file};
+use crate::exit::{self, BadInput, unknown};
+use crate::exploration::{Exploration, Outcome};
+use crate::face::{Face, Setup};
+use crate::library::{self, Bound, Library};
+use crate::params::{self, Override};
+use crate::pin::Pin;
+use crate::registry::Registry;
+use crate::stopwatch::Deadline;
+
+/// Flags of `check`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// The protocol
+    protocol: String,
+    /// `name=race` chooses a bound of check.toml; any other key is one of a bound's own, such as crashes=1
+    #[arg(long = "bound", value_name = "KEY=VALUE")]
+    bounds: Vec<Override>,
+    /// No further than so many steps from the start
+    #[arg(long, value_name = "STEPS")]
+    depth: Option<u32>,
+    /// Gives up beyond so many unique states
+    #[arg(long, value_name = "COUNT")]
+    states: Option<u64>,
+    /// Gives up after this time, shared evenly among the bounds
+    #[arg(long, value_name = "SPAN", env = "SEEDBED_BUDGET")]
+    budget: Option<Span>,
+    /// How time is held: digital or untimed
+    #[arg(long, value_name = "CLOCK")]
+    clock: Option<String>,
+    /// Does not interchange interchangeable nodes
+    #[arg(long)]
+    no_symmetry: bool,
+    /// Writes the results as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Pins the first counterexample
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    variation: Variation,
+    #[command(flatten)]
+    work: Work,
+}
+
+pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    args.variation.refuse_variant()?;
+    let library = Library::new(registry, args.variation.scenarios.clone())?;
+    let entry = registry.entry(&args.protocol)?;
+    let face = entry.face.as_ref();
+    let mutants = args.variation.mutants_of(face)?;
+    let bounds = chosen(face, library.bounds(entry)?, args, &mutants)?;
+    let mut paste = args.variation.paste(command, &args.work.revision);
+    paste.flags.push_str(&bound_flags(args));
+    let deadline = Deadline::after(args.budget);
+    let mut outcomes = Vec::new();
+    for (index, bound) in bounds.iter().enumerate() {
+        let share = deadline.share(bounds.len() - index);
+        let exploration = Exploration { face, bound, mutants: &mutants, deadline: share, paste: &paste };
+        let outcome = exploration.run(&console.meter(&format!("{}/{}", face.name(), bound.name), None))?;
+        console.say(&shown(&outcome))?;
+        outcomes.push(outcome);
+    }
+    let record = record(face, &mutants, &outcomes, &args.work.revision);
+    console.say(&check::summary(&record))?;
+    write_results(args, &record, outcomes.into_iter().find_map(|outcome| outcome.pin))?;
+    Ok(record.code)
+}
+
+/// The bounds asked for: the one named, else those that claim the mutants, else all; with the flags applied.
+fn chosen(face: &dyn Face, all: Vec<Bound>, args: &Args, mutants: &[String]) -> Result<Vec<Bound>, BadInput> {
+    let all = if all.is_empty() { vec![unnamed()] } else { all };
+    let names: Vec<String> = all.iter().map(|bound| bound.name.clone()).collect();
+    let wanted: Vec<&Override> = args.bounds.iter().filter(|change| change.key == "name").collect();
+    if let Some(missing) = wanted.iter().find(|change| !names.contains(&change.value)) {
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err(BadInput::flag(format!("--bound: {}", unknown("bound", &missing.value, &known))));
+    }
+    let claimed = all.iter().any(|bound| claims(bound, mutants));
+    let keeps = |bound: &Bound| match (wanted.is_empty(), mutants.is_empty()) {
+        (false, _) => wanted.iter().any(|change| change.value == bound.name),
+        (true, false) if claimed => claims(bound, mutants),
+        _ => true,
+    };
+    all.into_iter().filter(|bound| keeps(bound)).map(|bound| varied(face, bound, args)).collect()
+}
+
+/// Whether the bound claims all of the mutants.
+fn claims(bound: &Bound, mutants: &[String]) -> bool {
+    !mutants.is_empty() && mutants.iter().all(|mutant| bound.claims.contains(mutant))
+}
+
+/// What is explored of a protocol that declares no bounds.
+fn unnamed() -> Bound {
+    Bound {
+        name: "default".into(),
+        story: "The protocol declares no bounds: its default parameters, no faults, messages in any order.".into(),
+        expect: Default::default(),
+        goals: Vec::new(),
+        claims: Vec::new(),
+        params: Table::new(),
+        bounds: Table::new(),
+    }
+}
+
+fn varied(face: &dyn Face, mut bound: Bound, args: &Args) -> Result<Bound, BadInput> {
+    bound.params = args.variation.params_of(face, &bound.params)?;
+    let changes: Vec<Override> = args.bounds.iter().filter(|change| change.key != "name").cloned().collect();
+    bound.bounds =
+        params::overridden(&bound.bounds, &changes, "--bound", &|table| library::full_bounds(table).map(drop))?;
+    let mut set = |key: &str, value: Value| bound.bounds.insert(key.to_owned(), value);
+    if let Some(depth) = args.depth {
+        set("depth", Value::Integer(i64::from(depth)));
+    }
+    if let Some(states) = args.states {
+        set("states", Value::Integer(i64::try_from(states).unwrap_or(i64::MAX)));
+    }
+    if let Some(clock) = &args.clock {
+        set("clock", Value::String(clock.clone()));
+        library::full_bounds(&bound.bounds).map_err(|why| BadInput::flag(format!("--clock {clock}: {why}")))?;
+    }
+    if args.no_symmetry {
+        bound.bounds.insert("symmetry".into(), Value::Boolean(false));
+    }
+    let setup = Setup { params: bound.params.clone(), mutants: Vec::new() };
+    face.describe(&setup).map_err(|why| BadInput::file(format!("check {}, bound {}", face.name(), bound.name), why))?;
+    Ok(bound)
+}
+
+/// The flags about bounds, as a line to paste repeats them; the bound's name is there already.
+fn bound_flags(args: &Args) -> String {
+    let mut flags: String = args
+        .bounds
+        .iter()
+        .filter(|change| change.key != "name")
+        .map(|change| format!(" --bound {}={}", change.key, change.value))
+        .collect();
+    if let Some(depth) = args.depth {
+        flags.push_str(&format!(" --depth {depth}"));
+    }
+    if let Some(states) = args.states {
+        flags.push_str(&format!(" --states {states}"));
+    }
+    if let Some(clock) = &args.clock {
+        flags.push_str(&format!(" --clock {clock}"));
+    }
+    if args.no_symmetry {
+        flags.push_str(" --no-symmetry");
+    }
+    flags
+}
+
+/// A bound's block, and its counterexample.
+fn shown(outcome: &Outcome) -> String {
+    let mut text = check::bound(&outcome.record);
+    if let Some(found) = &outcome.failure {
+        text.push_str(&format!("\n{}\n", trace::text(&outcome.nodes, &outcome.record.counterexample)));
+        text.push_str(&failure::block(found));
+    }
+    text.push('\n');
+    text
+}
+
+fn record(face: &dyn Face, mutants: &[String], outcomes: &[Outcome], revision: &str) -> CheckRecord {
+    let bounds: Vec<_> = outcomes.iter().map(|outcome| outcome.record.clone()).collect();
+    let has = |verdict: &str| bounds.iter().any(|bound| bound.verdict == verdict);
+    let verdict = ["violated", "unknown"].into_iter().find(|verdict| has(verdict)).unwrap_or("holds");
+    let mut abstractions: Vec<String> = bounds.iter().flat_map(|bound| bound.abstractions.clone()).collect();
+    abstractions.sort();
+    abstractions.dedup();
+    CheckRecord {
+        header: Header::new("check", revision),
+        protocol: face.name().to_owned(),
+        mutants: mutants.to_vec(),
+        verdict: verdict.to_owned(),
+        property: bounds.iter().find_map(|bound| bound.property.clone()),
+        unique: bounds.iter().map(|bound| bound.unique).sum(),
+        total: bounds.iter().map(|bound| bound.total).sum(),
+        depth: bounds.iter().map(|bound| bound.depth).max().unwrap_or(0),
+        exhausted: bounds.iter().all(|bound| bound.exhausted),
+        seconds: bounds.iter().map(|bound| bound.seconds).sum(),
+        bytes_per_state: bounds.iter().map(|bound| bound.bytes_per_state).max().unwrap_or(0),
+        abstractions,
+        counterexample_length: bounds.iter().find_map(|bound| bound.counterexample_length),
+        code: exit::lowest(bounds.iter().map(|bound| bound.code)),
+        bounds,
+    }
+}
+
+fn write_results(args: &Args, record: &CheckRecord, pin: Option<Pin>) -> Result<(), BadInput> {
+    if let Some(path) = &args.json {
+        write_file(path, &json::text(record))?;
+    }
+    if let (Some(path), Some(pin)) = (&args.trace, pin) {
+        write_file(path, &pin.text()?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Flags that several verbs share.
+
+use std::path::PathBuf;
+
+use toml::Table;
+
+use crate::campaign::Paste;
+use crate::exit::{BadInput, unknown};
+use crate::face::{Face, Setup};
+use crate::library::Scenario;
+use crate::params::{self, Override};
+
+/// What may be changed of what runs.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Variation {
+    /// Switches a mechanism off; may be repeated
+    #[arg(long = "mutant", value_name = "NAME")]
+    pub(crate) mutants: Vec<String>,
+    /// Another form of the protocol
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// Sets a parameter of the protocol; may be repeated
+    #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
+    pub(crate) params: Vec<Override>,
+    /// A folder of scenarios, `<protocol>/<scenario>.toml`; one of a shipped name takes its place
+    #[arg(long, value_name = "DIR", env = "SEEDBED_SCENARIOS")]
+    pub(crate) scenarios: Option<PathBuf>,
+}
+
+/// How the work is done.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Work {
+    /// Threads; no result depends on their number [default: one for each processor]
+    #[arg(long, value_name = "N", env = "SEEDBED_JOBS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+    /// The revision that results are stamped with
+    #[arg(long, value_name = "TEXT", env = "SEEDBED_REVISION", default_value = "unknown")]
+    pub(crate) revision: String,
+}
+
+impl Work {
+    /// How many threads.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    }
+}
+
+impl Variation {
+    /// # Errors
+    /// On a variant: no shipped protocol has one yet.
+    pub(crate) fn refuse_variant(&self) -> Result<(), BadInput> {
+        match &self.variant {
+            Some(name) => {
+                Err(BadInput::flag(format!("--variant {name}: no protocol has variants; leave the flag out")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The mutants, once each.
+    ///
+    /// # Errors
+    /// On one that the protocol does not have.
+    pub(crate) fn mutants_of(&self, face: &dyn Face) -> Result<Vec<String>, BadInput> {
+        let known: Vec<&str> = face.mutants().iter().map(|mutant| mutant.name).collect();
+        if let Some(name) = self.mutants.iter().find(|name| !known.contains(&name.as_str())) {
+            return Err(BadInput::flag(format!("--mutant: {} has {}", face.name(), unknown("mutant", name, &known))));
+        }
+        let mut names = self.mutants.clone();
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// The parameters with those of the flags over them.
+    pub(crate) fn params_of(&self, face: &dyn Face, table: &Table) -> Result<Table, BadInput> {
+        let flag = format!("{} -p", face.name());
+        params::overridden(table, &self.params, &flag, &|table| face.full_params(table).map(drop))
+    }
+
+    /// The scenario with the flags applied.
+    pub(crate) fn apply(&self, face: &dyn Face, mut scenario: Scenario) -> Result<Scenario, BadInput> {
+        let params = self.params_of(face, &scenario.setup.params)?;
+        let mut mutants = self.mutants_of(face)?;
+        mutants.extend(scenario.setup.mutants);
+        mutants.sort();
+        mutants.dedup();
+        scenario.setup = Setup { params, mutants };
+        face.describe(&scenario.setup).map_err(|why| BadInput::file(&scenario.name, why))?;
+        Ok(scenario)
+    }
+
+    /// The flags as a line to paste repeats them.
+    pub(crate) fn paste(&self, command: &str, revision: &str) -> Paste {
+        let mut flags = String::new();
+        for mutant in &self.mutants {
+            flags.push_str(&format!(" --mutant {mutant}"));
+        }
+        for change in &self.params {
+            flags.push_str(&format!(" -p {}", quoted(&format!("{}={}", change.key, change.value))));
+        }
+        if let Some(folder) = &self.scenarios {
+            flags.push_str(&format!(" --scenarios {}", quoted(&folder.display().to_string())));
+        }
+        Paste { command: command.to_owned(), flags, revision: revision.to_owned() }
+    }
+}
+
+/// The word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_to_paste_repeats_what_was_varied_and_survives_a_shell() {
+        let variation = Variation {
+            mutants: vec!["no-nonce".into()],
+            params: vec!["name=a b".parse().unwrap()],
+            scenarios: Some("my scenarios".into()),
+            ..Variation::default()
+        };
+        assert_eq!(
+            variation.paste("seedbed", "r1").flags,
+            " --mutant no-nonce -p 'name=a b' --scenarios 'my scenarios'"
+        );
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

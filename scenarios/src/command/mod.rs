@@ -1,0 +1,104 @@
+//! The command: its verbs, their flags, and how it ends.
+
+mod check;
+mod flags;
+mod list;
+mod mutants;
+mod replay;
+mod run;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::console::Console;
+use crate::exit::{self, BadInput};
+use crate::registry::Registry;
+
+/// A deterministic simulation testbed and model checker for distributed protocols.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 all as expected; 2 bad input; 10 safety; 11 progress or an unreachable goal; 13 panic;
+14 nondeterminism; 15 unknown (a budget ran out); 16 incomplete; 17 a mutant survived; 18 a pin drifted or is gone.
+Several at once: the lowest of them.";
+
+#[derive(Debug, Subcommand)]
+#[command(rename_all = "kebab-case")]
+enum Verb {
+    /// Protocols with parameters, scenarios, properties and mutants
+    List(list::Args),
+    /// A campaign: scenarios over many seeds
+    Run(run::Args),
+    /// Explores a protocol exhaustively, within bounds
+    Check(check::Args),
+    /// Runs one seed again, or a pinned file, and shows it step by step
+    Replay(replay::Args),
+    /// The kill table: what each engine finds of each mutant
+    Mutants(mutants::Args),
+}
+
+/// The whole program of a crate with protocols of its own: reads the command line, does what it says, and ends with
+/// the exit code.
+pub fn main(registry: Registry) -> ExitCode {
+    let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
+    let draws = err.is_terminal();
+    ExitCode::from(run(&registry, std::env::args_os(), &mut out, &mut err, draws))
+}
+
+/// One command: `arguments` begin with how it was called. Results go to `out`, errors to `err`; `draws` says whether
+/// progress may be drawn on the process's error stream. Returns the exit code.
+pub fn run(
+    registry: &Registry,
+    arguments: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    draws: bool,
+) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let called = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| "seedbed".into());
+    let parsed = Cli::command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return refused_by_clap(&error, out, err),
+    };
+    let mut console = Console { out, draws };
+    match dispatch(registry, &registry.command_line(&called), &cli.verb, &mut console) {
+        Ok(code) => code,
+        Err(error) => {
+            // Nobody is left to hear that the error stream is closed.
+            let _ = writeln!(err, "error: {error}");
+            exit::BAD_INPUT
+        }
+    }
+}
+
+fn dispatch(registry: &Registry, command: &str, verb: &Verb, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    match verb {
+        Verb::List(args) => list::run(registry, args, console),
+        Verb::Run(args) => run::run(registry, command, args, console),
+        Verb::Check(args) => check::run(registry, command, args, console),
+        Verb::Replay(args) => replay::run(registry, command, args, console),
+        Verb::Mutants(args) => mutants::run(registry, command, args, console),
+    }
+}
+
+/// Help and version are results; the rest are errors, said as ours are.
+fn refused_by_clap(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let text = error.render().to_string();
+    // As above: nobody is left to hear of it.
+    if error.use_stderr() {
+        let _ = write!(err, "{text}");
+        exit::BAD_INPUT
+    } else {
+        let _ = write!(out, "{text}");
+        exit::EXPECTED
+    }
+}

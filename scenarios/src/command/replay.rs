@@ -1,0 +1,261 @@
+//! `replay`: one run again, step by step; or a pinned one, compared with what it was.
+
+use std::path::{Path, PathBuf};
+
+use seedbed_model::{Span, TraceStep};
+use seedbed_reports::{json, number, trace};
+use seedbed_sim::{Run, Seed};
+
+use super::flags::{Variation, Work};
+use super::run::scenarios;
+use crate::campaign::words_of;
+use crate::console::{Console, write_file};
+use crate::exit::{self, BadInput};
+use crate::face::{Face, Setup, Traced};
+use crate::library::{self, Library, Scenario};
+use crate::pin::{self, FORMAT, Pin, PinnedScript, Seeded};
+use crate::registry::Registry;
+
+/// A run of more steps is pinned without its words: its digest tells whether it is the same.
+const WORDS_COUNT_MAX: usize = 20_000;
+
+/// Flags of `replay`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// A scenario (with --seed), or a file that --trace wrote
+    what: String,
+    /// The seed: a number, or a commit's 40 hexadecimal digits
+    #[arg(long, value_name = "SEED", env = "SEEDBED_SEED")]
+    seed: Option<Seed>,
+    /// Shows nothing after this virtual time
+    #[arg(long, value_name = "SPAN")]
+    until: Option<Span>,
+    /// How the steps are shown
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// Pins the run
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Shows the events of the simulator too, on the error stream
+    #[arg(long)]
+    log: bool,
+    #[command(flatten)]
+    variation: Variation,
+    #[command(flatten)]
+    work: Work,
+}
+
+/// How a trace is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// One event a line
+    Text,
+    /// A list of steps
+    Json,
+}
+
+pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    args.variation.refuse_variant()?;
+    if args.log {
+        log();
+    }
+    match args.seed {
+        Some(seed) => replay_seed(registry, args, seed, console),
+        None if Path::new(&args.what).is_file() => replay_pin(registry, args, console),
+        None if registry.names().contains(&args.what.split('/').next().unwrap_or_default()) => {
+            Err(BadInput::flag(format!("{}: a scenario is replayed from a seed; add --seed N", args.what)))
+        }
+        None => Err(BadInput::flag(format!(
+            "{}: there is no such file; write a file that --trace wrote, or a scenario and --seed N",
+            args.what
+        ))),
+    }
+}
+
+/// Events on the error stream. A second call in one process changes nothing.
+fn log() {
+    let subscriber = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::TRACE);
+    let plain = subscriber.with_writer(std::io::stderr).without_time().with_ansi(false);
+    // An error means that a subscriber is there already: the first stays.
+    let _ = plain.try_init();
+}
+
+fn replay_seed(registry: &Registry, args: &Args, seed: Seed, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    let library = Library::new(registry, args.variation.scenarios.clone())?;
+    let mut found = scenarios(&library, &args.what)?;
+    let (face, scenario) = match (found.len(), args.what.contains('/')) {
+        (1, true) => found.remove(0),
+        _ => {
+            return Err(BadInput::flag(format!(
+                "{}: a seed is replayed in one scenario; write protocol/scenario",
+                args.what
+            )));
+        }
+    };
+    let scenario = args.variation.apply(face, scenario)?;
+    let traced = traced(face, &scenario, seed)?;
+    let described = face.describe(&scenario.setup).map_err(|why| BadInput::file(&scenario.name, why))?;
+    show(args, &described.nodes, &traced.trace, console)?;
+    if let Some(path) = &args.trace {
+        write_file(path, &pin(face, &scenario, seed, &traced, &args.work.revision).text()?)?;
+    }
+    if args.format == Format::Text {
+        console.say(&ending(&traced.run, |property| words_of(&described.properties, property)))?;
+    }
+    let falls = traced.run.violations.iter();
+    Ok(exit::lowest(falls.map(|found| exit::of_fall(&described.properties, &found.violation.property))))
+}
+
+/// The whole run of a seed.
+pub(crate) fn traced(face: &dyn Face, scenario: &Scenario, seed: Seed) -> Result<Traced, BadInput> {
+    face.trace(&scenario.setup, &scenario.settings, seed, None).map_err(|why| BadInput::file(&scenario.name, why))
+}
+
+fn show(args: &Args, nodes: &[String], steps: &[TraceStep], console: &mut Console<'_>) -> Result<(), BadInput> {
+    let until = args.until.map_or(u64::MAX, |until| until.0);
+    let steps: Vec<TraceStep> = steps.iter().take_while(|step| step.at_ns <= until).cloned().collect();
+    match args.format {
+        Format::Text => console.say(&trace::text(nodes, &steps)),
+        Format::Json => console.say(&json::text(&steps)),
+    }
+}
+
+fn ending(run: &Run, words: impl Fn(&str) -> String) -> String {
+    let at = number::seconds(run.now_ns, number::decimals([run.now_ns]));
+    let mut text = format!(
+        "\nseed {}: {} steps, {} messages, {at}, digest {:016x}\n",
+        run.seed, run.steps, run.messages, run.digest
+    );
+    for fault in run.plan.to_string().lines() {
+        text.push_str(&format!("  plan: {fault}\n"));
+    }
+    for found in &run.violations {
+        let violation = &found.violation;
+        text.push_str(&format!(
+            "{} fell: {}\n    {}\n",
+            violation.property,
+            words(&violation.property),
+            violation.detail
+        ));
+    }
+    if run.violations.is_empty() {
+        text.push_str("no property fell\n");
+    }
+    text
+}
+
+/// The run of a seed as a pin.
+pub(crate) fn pin(face: &dyn Face, scenario: &Scenario, seed: Seed, traced: &Traced, revision: &str) -> Pin {
+    let script = traced.script.clone();
+    let digest = match &script {
+        // A script has a digest of its own: over effects too, and without instants.
+        Some(script) => face.replay(&scenario.setup, script).map_or(0, |replayed| replayed.digest),
+        None => traced.run.digest,
+    };
+    let steps = traced.trace.iter().filter(|step| script.is_none() || step.step > 0);
+    let words: Vec<String> = steps.map(pin::words).collect();
+    Pin {
+        format: FORMAT,
+        protocol: face.name().to_owned(),
+        place: format!("{}, seed {seed}", scenario.name),
+        revision: revision.to_owned(),
+        violation: traced.run.violations.first().map(|found| found.violation.property.clone()),
+        digest: format!("{digest:016x}"),
+        mutants: scenario.setup.mutants.clone(),
+        params: scenario.setup.params.clone(),
+        seeded: script.is_none().then(|| Seeded { seed, settings: scenario.settings.clone() }),
+        script,
+        words: if words.len() <= WORDS_COUNT_MAX { words } else { Vec::new() },
+    }
+}
+
+/// What a pinned run did this time.
+struct Again {
+    trace: Vec<TraceStep>,
+    digest: u64,
+    violations: Vec<String>,
+    drift: Option<(usize, String)>,
+}
+
+fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    let source = library::read(Path::new(&args.what))?;
+    let pin = Pin::read(&source)?;
+    let face = registry.entry(&pin.protocol).map_err(|error| source.whole(error.to_string()))?.face.as_ref();
+    let params = args.variation.params_of(face, &pin.params)?;
+    let mutants =
+        if args.variation.mutants.is_empty() { pin.mutants.clone() } else { args.variation.mutants_of(face)? };
+    let setup = Setup { params, mutants };
+    let described = match face.describe(&setup) {
+        Ok(described) => described,
+        Err(why) => return gone(console, &why),
+    };
+    let again = again(face, &setup, &pin).map_err(|why| source.whole(why))?;
+    show(args, &described.nodes, &again.trace, console)?;
+    compare(&pin, &again, args.format, console)
+}
+
+fn again(face: &dyn Face, setup: &Setup, pin: &Pin) -> Result<Again, String> {
+    match (&pin.script, &pin.seeded) {
+        (Some(script), _) => by_name(face, setup, script),
+        (None, Some(seeded)) => by_seed(face, setup, seeded),
+        (None, None) => Err("a pin holds either a [script] or a [seeded] run".into()),
+    }
+}
+
+fn by_name(face: &dyn Face, setup: &Setup, script: &PinnedScript) -> Result<Again, String> {
+    let replayed = face.replay(setup, script)?;
+    let violations = replayed.violations.into_iter().map(|violation| violation.property).collect();
+    Ok(Again { trace: replayed.trace, digest: replayed.digest, violations, drift: replayed.drift })
+}
+
+fn by_seed(face: &dyn Face, setup: &Setup, seeded: &Seeded) -> Result<Again, String> {
+    seeded.settings.check()?;
+    let traced = face.trace(setup, &seeded.settings, seeded.seed, None)?;
+    let violations = traced.run.violations.iter().map(|found| found.violation.property.clone()).collect();
+    Ok(Again { trace: traced.trace, digest: traced.run.digest, violations, drift: None })
+}
+
+/// Says 'same', 'drifted at step k', or 'gone'.
+fn compare(pin: &Pin, again: &Again, format: Format, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    let say = |console: &mut Console<'_>, text: String| match format {
+        Format::Text => console.say(&text),
+        // The steps alone: whoever reads JSON has the exit code.
+        Format::Json => Ok(()),
+    };
+    let fell = pin.violation.as_ref().is_none_or(|property| again.violations.contains(property));
+    let digest = format!("{:016x}", again.digest);
+    if let Some((step, why)) = drift(pin, again) {
+        say(console, format!("\ndrifted at step {}: {why}\n", step + 1))?;
+        return Ok(exit::DRIFTED);
+    }
+    if !fell {
+        say(
+            console,
+            format!("\ngone: every step happens, but {} does not fall\n", pin.violation.as_deref().unwrap_or_default()),
+        )?;
+        return Ok(exit::DRIFTED);
+    }
+    if digest != pin.digest {
+        say(console, format!("\ndrifted: the digest is {digest}, and was {}\n", pin.digest))?;
+        return Ok(exit::DRIFTED);
+    }
+    let what = pin.violation.as_ref().map_or("no property falls".to_owned(), |property| format!("{property} falls"));
+    say(console, format!("\nsame: {what}, digest {digest}\n"))?;
+    Ok(exit::EXPECTED)
+}
+
+/// The first step that did not happen, or not in the same words.
+fn drift(pin: &Pin, again: &Again) -> Option<(usize, String)> {
+    let words = pin.words.iter().zip(&again.trace);
+    let differs = words.enumerate().find(|(_, (was, step))| **was != pin::words(step));
+    let differs = differs.map(|(index, (was, step))| (index, format!("it was `{was}`, and is `{}`", pin::words(step))));
+    match (differs, again.drift.clone()) {
+        (Some(a), Some(b)) => Some(if a.0 <= b.0 { a } else { b }),
+        (a, b) => a.or(b),
+    }
+}
+
+fn gone(console: &mut Console<'_>, why: &str) -> Result<u8, BadInput> {
+    console.say(&format!("gone: {why}\n"))?;
+    Ok(exit::DRIFTED)
+}

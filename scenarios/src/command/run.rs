@@ -1,0 +1,180 @@
+//! `run`: a campaign.
+
+use std::path::PathBuf;
+
+use seedbed_model::Span;
+use seedbed_model::record::{CampaignRecord, Header, ScenarioRecord};
+use seedbed_reports::{campaign, failure, json, junit};
+use seedbed_sim::Seed;
+
+use super::flags::{Variation, Work};
+use super::replay;
+use crate::campaign::{Campaign, Paste};
+use crate::console::{Console, write_file};
+use crate::exit::{self, BadInput, unknown};
+use crate::face::Face;
+use crate::file::Class;
+use crate::library::{Library, Scenario};
+use crate::registry::Registry;
+use crate::seeds::{SeedRange, Seeds, Shard};
+use crate::stopwatch::Deadline;
+
+/// Flags of `run`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// `leasing` for a folder, `leasing/crash` for one [default: every quick scenario]
+    #[arg(value_name = "SCENARIO")]
+    names: Vec<String>,
+    /// A half-open range of seeds [default: the scenario's own]
+    #[arg(long, value_name = "A..B", env = "SEEDBED_SEEDS", conflicts_with = "seed")]
+    seeds: Option<SeedRange>,
+    /// One seed: a number, or a commit's 40 hexadecimal digits
+    #[arg(long, value_name = "SEED", env = "SEEDBED_SEED")]
+    seed: Option<Seed>,
+    /// Stops after this time, shared evenly; without seeds, runs as many as fit
+    #[arg(long, value_name = "SPAN", env = "SEEDBED_BUDGET")]
+    budget: Option<Span>,
+    /// The part of the seeds that falls to this machine
+    #[arg(long, value_name = "I/N", conflicts_with = "seed")]
+    shard: Option<Shard>,
+    /// Writes a JUnit file: a case for each hundred seeds
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Writes the results as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Pins the first run that fell
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    variation: Variation,
+    #[command(flatten)]
+    work: Work,
+}
+
+pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    args.variation.refuse_variant()?;
+    let library = Library::new(registry, args.variation.scenarios.clone())?;
+    let chosen = chosen(&library, args)?;
+    let paste = args.variation.paste(command, &args.work.revision);
+    let deadline = Deadline::after(args.budget);
+    let mut record =
+        CampaignRecord { header: Header::new("campaign", &args.work.revision), scenarios: Vec::new(), code: 0 };
+    for (index, (face, scenario)) in chosen.iter().enumerate() {
+        let share = deadline.share(chosen.len() - index);
+        let Some(seeds) = seeds(args, scenario) else { continue };
+        record.scenarios.push(one(args, *face, scenario, seeds, share, &paste, console)?);
+    }
+    if record.scenarios.is_empty() {
+        return Err(BadInput::flag("--shard: no scenario has a seed left for this shard; use fewer shards"));
+    }
+    record.code = exit::lowest(record.scenarios.iter().map(|scenario| scenario.code));
+    console.say(&campaign::summary(&record))?;
+    write_results(args, &record)?;
+    if let Some(path) = &args.trace {
+        pin_first(args, &chosen, &record, path)?;
+    }
+    Ok(record.code)
+}
+
+/// The scenarios asked for, each once, with the flags applied.
+fn chosen<'r>(library: &Library<'r>, args: &Args) -> Result<Vec<(&'r dyn Face, Scenario)>, BadInput> {
+    let mut chosen: Vec<(&dyn Face, Scenario)> = Vec::new();
+    for (face, scenario) in named(library, &args.names)? {
+        if chosen.iter().all(|(_, other)| other.name != scenario.name) {
+            chosen.push((face, args.variation.apply(face, scenario)?));
+        }
+    }
+    if chosen.is_empty() {
+        return Err(BadInput::flag("there is no scenario to run: name one; `list` shows them"));
+    }
+    Ok(chosen)
+}
+
+fn named<'r>(library: &Library<'r>, names: &[String]) -> Result<Vec<(&'r dyn Face, Scenario)>, BadInput> {
+    let mut found: Vec<(&dyn Face, Scenario)> = Vec::new();
+    if names.is_empty() {
+        for entry in &library.registry.entries {
+            let quick = library.scenarios(entry)?.into_iter().filter(|scenario| scenario.class == Class::Quick);
+            found.extend(quick.map(|scenario| (entry.face.as_ref(), scenario)));
+        }
+    }
+    for name in names {
+        found.extend(scenarios(library, name)?);
+    }
+    Ok(found)
+}
+
+/// The scenarios that a name stands for: a folder's, or one.
+pub(crate) fn scenarios<'r>(library: &Library<'r>, name: &str) -> Result<Vec<(&'r dyn Face, Scenario)>, BadInput> {
+    let (protocol, one) = match name.split_once('/') {
+        Some((protocol, _)) => (protocol, true),
+        None => (name, false),
+    };
+    let entry = library.registry.entry(protocol)?;
+    let all = library.scenarios(entry)?;
+    if one && all.iter().all(|scenario| scenario.name != name) {
+        let known: Vec<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();
+        return Err(BadInput::flag(unknown("scenario", name, &known)));
+    }
+    let face = entry.face.as_ref();
+    Ok(all.into_iter().filter(|scenario| !one || scenario.name == name).map(|scenario| (face, scenario)).collect())
+}
+
+/// `None` if no seed falls to this shard.
+fn seeds(args: &Args, scenario: &Scenario) -> Option<Seeds> {
+    if let Some(seed) = args.seed {
+        return Some(Seeds::One(seed));
+    }
+    let range = match (args.seeds, args.budget, args.shard) {
+        (Some(range), _, _) => range,
+        (None, Some(_), None) => return Some(Seeds::Endless),
+        (None, _, _) => scenario.seeds,
+    };
+    match args.shard {
+        Some(shard) => range.shard(shard).map(Seeds::Range),
+        None => Some(Seeds::Range(range)),
+    }
+}
+
+fn one(
+    args: &Args,
+    face: &dyn Face,
+    scenario: &Scenario,
+    seeds: Seeds,
+    deadline: Deadline,
+    paste: &Paste,
+    console: &mut Console<'_>,
+) -> Result<ScenarioRecord, BadInput> {
+    let campaign = Campaign { face, scenario, seeds, jobs: args.work.jobs(), deadline, paste };
+    let record = campaign.run(&console.meter(&scenario.name, seeds.demanded()))?;
+    for fall in record.falls.iter().filter(|fall| !fall.expected) {
+        console.say(&format!("{}\n", failure::block(&fall.first)))?;
+    }
+    Ok(record)
+}
+
+fn write_results(args: &Args, record: &CampaignRecord) -> Result<(), BadInput> {
+    if let Some(path) = &args.json {
+        write_file(path, &json::text(record))?;
+    }
+    if let Some(path) = &args.junit {
+        write_file(path, &junit::text(record).map_err(|why| BadInput::file(path.display().to_string(), why))?)?;
+    }
+    Ok(())
+}
+
+/// Pins the first run that fell, expected or not; without one there is nothing to pin.
+fn pin_first(
+    args: &Args,
+    chosen: &[(&dyn Face, Scenario)],
+    record: &CampaignRecord,
+    path: &std::path::Path,
+) -> Result<(), BadInput> {
+    let first = record.scenarios.iter().find_map(|scenario| Some((scenario, scenario.falls.first()?)));
+    let Some((scenario, fall)) = first else { return Ok(()) };
+    let Some((face, scenario)) = chosen.iter().find(|(_, other)| other.name == scenario.name) else { return Ok(()) };
+    let seed = fall.first.seed.as_deref().unwrap_or_default().parse().map_err(BadInput::flag)?;
+    let traced = replay::traced(*face, scenario, seed)?;
+    write_file(path, &replay::pin(*face, scenario, seed, &traced, &args.work.revision).text()?)
+}

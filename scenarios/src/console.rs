@@ -1,0 +1,101 @@
+//! Where a command's words go: results, errors, progress; and files, written whole or not at all.
+
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::exit::BadInput;
+
+/// The streams of a command.
+pub(crate) struct Console<'a> {
+    pub(crate) out: &'a mut dyn Write,
+    /// Whether progress may be drawn on the error stream. It is not, unless that is a terminal.
+    pub(crate) draws: bool,
+}
+
+impl Console<'_> {
+    /// Results, as they are: no colour, no control characters.
+    ///
+    /// # Errors
+    /// If the stream is full or closed. A reader that has seen enough (`| head`) ends the command quietly instead.
+    pub(crate) fn say(&mut self, text: &str) -> Result<(), BadInput> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(BadInput::flag(format!("write the results: {error}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A meter of work, `total` if it is known.
+    pub(crate) fn meter(&self, what: &str, total: Option<u64>) -> Meter {
+        let target = if self.draws { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(total, target);
+        let template = match total {
+            Some(_) => "{prefix} {bar:24} {human_pos} of {human_len}, {per_sec}, {eta} left {msg}",
+            None => "{prefix} {spinner} {human_pos}, {per_sec} {msg}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(what.to_owned());
+        Meter { bar }
+    }
+}
+
+/// Progress with a rate and what is left; drawn on a terminal alone, and gone at the end.
+pub(crate) struct Meter {
+    bar: ProgressBar,
+}
+
+impl Meter {
+    pub(crate) fn at(&self, done: u64) {
+        self.bar.set_position(done);
+    }
+
+    pub(crate) fn note(&self, text: String) {
+        self.bar.set_message(text);
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Writes a file under a temporary name beside it and renames it: nobody ever reads half of it.
+///
+/// # Errors
+/// If the folder does not exist, cannot be written or is full.
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), BadInput> {
+    let mut name = path.file_name().map(|name| name.to_os_string()).unwrap_or_default();
+    name.push(".part");
+    let part = path.with_file_name(name);
+    let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path));
+    written.map_err(|error| {
+        // The half that may lie there is of no use; that it cannot be removed either changes nothing.
+        let _ = std::fs::remove_file(&part);
+        BadInput::file(path.display().to_string(), format!("write the file: {error}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_and_leaves_no_part_behind() {
+        let folder = std::env::temp_dir().join(format!("seedbed-console-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("result.json");
+        write_file(&path, "one").unwrap();
+        write_file(&path, "two").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        let refused = write_file(&folder.join("none/result.json"), "x").unwrap_err().to_string();
+        assert!(refused.contains("none/result.json: write the file: "), "{refused}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,45 @@
+//! The simulator, as the commands use it.
+
+use std::ops::{ControlFlow, Range};
+
+use seedbed_model::{Protocol, Script, TraceStep};
+use seedbed_sim::{Recorder, Run, Seed, Settings};
+
+/// Runs each seed, in order.
+pub(crate) fn sweep<P: Protocol>(
+    protocol: &P,
+    settings: &Settings,
+    seeds: Range<u64>,
+    jobs: usize,
+    on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
+) {
+    seedbed_sim::sweep(protocol, settings, seeds, jobs, on_run);
+}
+
+/// Runs one seed.
+pub(crate) fn simulate<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed) -> Run {
+    seedbed_sim::simulate(protocol, settings, seed, None)
+}
+
+/// Runs one seed and keeps its trace, or the last `tail` steps of it; in tick mode, its script too.
+pub(crate) fn trace<P: Protocol>(
+    protocol: &P,
+    settings: &Settings,
+    seed: Seed,
+    tail: Option<usize>,
+) -> (Run, Vec<TraceStep>, Option<Script<P>>) {
+    let mut recorder = Recorder::new(protocol);
+    match tail {
+        Some(count) => recorder = recorder.with_tail(count),
+        None if settings.tick_mode => recorder = recorder.with_script(),
+        None => {}
+    }
+    let run = seedbed_sim::simulate(protocol, settings, seed, Some(&mut recorder));
+    let trace: Vec<TraceStep> = recorder.trace().cloned().collect();
+    (run, trace, recorder.into_script())
+}
+
+/// Runs one seed twice. The first difference, in words.
+pub(crate) fn divergence<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed) -> Option<String> {
+    seedbed_sim::check_determinism(protocol, settings, seed).err().map(|divergence| divergence.to_string())
+}

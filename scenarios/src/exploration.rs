@@ -1,0 +1,191 @@
+//! An exploration at one bound, judged against what it expects and what it must reach.
+
+use seedbed_model::explore::{Bounds, Progress, Verdict};
+use seedbed_model::record::{BoundRecord, Failure};
+use seedbed_reports::number;
+
+use crate::campaign::{Paste, subject, words_of};
+use crate::console::Meter;
+use crate::exit::{self, BadInput};
+use crate::face::{Explored, Face, Setup};
+use crate::file::Expect;
+use crate::library::{self, Bound};
+use crate::pin::{self, FORMAT, Pin};
+use crate::stopwatch::{Deadline, Stopwatch};
+
+/// One bound to explore.
+pub(crate) struct Exploration<'a> {
+    pub(crate) face: &'a dyn Face,
+    pub(crate) bound: &'a Bound,
+    /// The mechanisms switched off.
+    pub(crate) mutants: &'a [String],
+    pub(crate) deadline: Deadline,
+    pub(crate) paste: &'a Paste,
+}
+
+/// What came of it: the record, and what a failure shows and a pin holds.
+pub(crate) struct Outcome {
+    pub(crate) record: BoundRecord,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) pin: Option<Pin>,
+    /// `nodes[i]` is node `i`'s name.
+    pub(crate) nodes: Vec<String>,
+}
+
+impl Exploration<'_> {
+    /// Explores and judges.
+    ///
+    /// # Errors
+    /// On parameters that the protocol refuses, and bounds that do not fit it.
+    pub(crate) fn run(&self, meter: &Meter) -> Result<Outcome, BadInput> {
+        let refused =
+            |why: String| BadInput::file(format!("check {}, bound {}", self.face.name(), self.bound.name), why);
+        let setup = Setup { params: self.bound.params.clone(), mutants: self.mutants.to_vec() };
+        let bounds = library::full_bounds(&self.bound.bounds).map_err(refused)?;
+        let described = self.face.describe(&setup).map_err(refused)?;
+        let watch = Stopwatch::start();
+        let explored = self.face.explore(&setup, &bounds, &mut |progress| {
+            show(meter, progress);
+            !self.deadline.is_over()
+        });
+        let explored = explored.map_err(refused)?;
+        let mut record = self.record(&setup, &bounds, &explored).map_err(refused)?;
+        record.seconds = watch.seconds();
+        self.judge(&mut record, &explored, &described.properties);
+        let failure = self.failure(&record, &explored, &described.properties);
+        let pin = self.pin(&setup, &explored);
+        Ok(Outcome { record, failure, pin, nodes: described.nodes })
+    }
+
+    fn record(&self, setup: &Setup, bounds: &Bounds, explored: &Explored) -> Result<BoundRecord, String> {
+        let params = self.face.full_params(&setup.params)?;
+        let rest = serde_json::to_string(bounds).map_err(|error| error.to_string())?;
+        let stats = &explored.stats;
+        let (verdict, property, detail) = match &explored.verdict {
+            Verdict::Holds => ("holds", None, None),
+            Verdict::Violated(violation) => {
+                ("violated", Some(violation.property.clone()), Some(violation.detail.clone()))
+            }
+            Verdict::Unknown(why) => ("unknown", None, Some(why.clone())),
+        };
+        let trace = explored.counterexample.as_ref().map(|found| found.replayed.trace.clone());
+        Ok(BoundRecord {
+            name: self.bound.name.clone(),
+            story: self.bound.story.clone(),
+            subject: subject(self.face.name(), setup, &params, &rest),
+            bounds: bounds.clone(),
+            expect: self.bound.expect.to_string(),
+            verdict: verdict.into(),
+            property,
+            detail,
+            unique: stats.unique,
+            total: stats.total,
+            depth: stats.depth,
+            exhausted: stats.exhausted,
+            cut: stats.cut,
+            bytes_per_state: stats.bytes / stats.unique.max(1),
+            collision_odds: stats.collision_odds(),
+            abstractions: explored.abstractions.clone(),
+            reached: explored.reached.iter().map(|goal| (*goal).to_owned()).collect(),
+            unexercised: explored.unexercised.clone(),
+            counterexample_length: explored.counterexample.as_ref().map(|found| found.script.steps.len() as u64),
+            counterexample: trace.unwrap_or_default(),
+            paste: format!(
+                "{} check {} --bound name={}{}",
+                self.paste.command,
+                self.face.name(),
+                self.bound.name,
+                self.paste.flags
+            ),
+            ..BoundRecord::default()
+        })
+    }
+
+    /// Fills in what was missed, the remarks, and the code.
+    fn judge(&self, record: &mut BoundRecord, explored: &Explored, properties: &[seedbed_model::Property]) {
+        let (code, remark) = match (&explored.verdict, &self.bound.expect) {
+            (Verdict::Violated(violation), Expect::Violated(property)) if violation.property == *property => {
+                (exit::EXPECTED, None)
+            }
+            (Verdict::Violated(violation), _) => (exit::of_fall(properties, &violation.property), None),
+            (Verdict::Unknown(_), _) => (exit::UNKNOWN, None),
+            (Verdict::Holds, Expect::Violated(property)) => {
+                (exit::PROGRESS, Some(format!("{property} must fall within this bound and does not")))
+            }
+            (Verdict::Holds, Expect::Holds) => {
+                let missed =
+                    self.bound.goals.iter().filter(|goal| !explored.reached.iter().any(|reached| reached == goal));
+                record.missed = missed.cloned().collect();
+                (if record.missed.is_empty() { exit::EXPECTED } else { exit::PROGRESS }, None)
+            }
+        };
+        record.remarks.extend(remark);
+        record.remarks.extend(unlike(explored));
+        record.code = code;
+    }
+
+    fn failure(
+        &self,
+        record: &BoundRecord,
+        explored: &Explored,
+        properties: &[seedbed_model::Property],
+    ) -> Option<Failure> {
+        let Verdict::Violated(violation) = &explored.verdict else { return None };
+        let last = record.counterexample.last();
+        Some(Failure {
+            property: violation.property.clone(),
+            words: words_of(properties, &violation.property),
+            detail: violation.detail.clone(),
+            place: format!("check {}, bound {}", self.face.name(), self.bound.name),
+            seed: None,
+            step: last.map_or(0, |step| step.step),
+            at_ns: last.map_or(0, |step| step.at_ns),
+            shrunk: "shortest: the exploration is breadth first".into(),
+            why: Vec::new(),
+            paste: record.paste.clone(),
+            revision: self.paste.revision.clone(),
+            digest: explored
+                .counterexample
+                .as_ref()
+                .map_or_else(String::new, |found| format!("{:016x}", found.replayed.digest)),
+        })
+    }
+
+    fn pin(&self, setup: &Setup, explored: &Explored) -> Option<Pin> {
+        let found = explored.counterexample.as_ref()?;
+        let Verdict::Violated(violation) = &explored.verdict else { return None };
+        Some(Pin {
+            format: FORMAT,
+            protocol: self.face.name().to_owned(),
+            place: format!("check, bound {}", self.bound.name),
+            revision: self.paste.revision.clone(),
+            violation: found
+                .replayed
+                .violations
+                .iter()
+                .any(|other| other.property == violation.property)
+                .then(|| violation.property.clone()),
+            digest: format!("{:016x}", found.replayed.digest),
+            mutants: setup.mutants.clone(),
+            params: setup.params.clone(),
+            script: Some(found.script.clone()),
+            seeded: None,
+            words: found.replayed.trace.iter().map(pin::words).collect(),
+        })
+    }
+}
+
+/// A counterexample that a plain world does not take as the explorer did is a bug of ours, and is said.
+fn unlike(explored: &Explored) -> Option<String> {
+    let (step, why) = explored.counterexample.as_ref()?.replayed.drift.as_ref()?;
+    Some(format!(
+        "the counterexample does not replay in a plain world: step {}: {why}; this is a bug of Seedbed",
+        step + 1
+    ))
+}
+
+fn show(meter: &Meter, progress: Progress) {
+    meter.at(progress.unique);
+    let (depth, left) = (progress.depth, number::grouped(progress.left));
+    meter.note(format!("states, depth {depth}, {left} left there, {} transitions", number::grouped(progress.total)));
+}

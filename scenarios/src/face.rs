@@ -1,0 +1,237 @@
+//! A protocol with its types erased: what the commands do with any of them.
+
+use std::marker::PhantomData;
+
+use seedbed_model::explore::{self, Bounds, Progress, Stats, Verdict};
+use seedbed_model::{Family, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep};
+use seedbed_sim::{Run, Seed, Settings};
+use std::ops::{ControlFlow, Range};
+use toml::Table;
+
+use crate::drive;
+use crate::file::{CheckFile, ScenarioFile};
+use crate::pin::{PinnedScript, PinnedStep};
+
+/// Parameters and mutants: what makes a protocol of a family.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Setup {
+    pub(crate) params: Table,
+    pub(crate) mutants: Vec<String>,
+}
+
+/// What a protocol says of itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Described {
+    /// `nodes[i]` is node `i`'s name.
+    pub(crate) nodes: Vec<String>,
+    pub(crate) properties: Vec<Property>,
+}
+
+/// An exploration without its types.
+#[derive(Debug, Clone)]
+pub(crate) struct Explored {
+    pub(crate) verdict: Verdict,
+    pub(crate) stats: Stats,
+    pub(crate) reached: Vec<&'static str>,
+    pub(crate) unexercised: Vec<String>,
+    pub(crate) abstractions: Vec<String>,
+    pub(crate) counterexample: Option<Counterexample>,
+}
+
+/// A counterexample, replayed once in a plain world.
+#[derive(Debug, Clone)]
+pub(crate) struct Counterexample {
+    pub(crate) script: PinnedScript,
+    pub(crate) replayed: Replayed,
+}
+
+/// One run that was traced.
+#[derive(Debug, Clone)]
+pub(crate) struct Traced {
+    pub(crate) run: Run,
+    pub(crate) trace: Vec<seedbed_model::TraceStep>,
+    /// The named choices, where the run is a script (in tick mode).
+    pub(crate) script: Option<PinnedScript>,
+}
+
+/// What the commands do with a protocol. Errors are about parameters and settings, in words.
+pub(crate) trait Face: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn summary(&self) -> &'static str;
+    fn mutants(&self) -> &'static [Mutant];
+    /// The parameters in full.
+    fn full_params(&self, params: &Table) -> Result<Table, String>;
+    /// Whether a scenario file has the types that the protocol wants.
+    fn read_scenario(&self, text: &str) -> Result<(), toml::de::Error>;
+    /// Whether a file of bounds has.
+    fn read_checks(&self, text: &str) -> Result<(), toml::de::Error>;
+    fn describe(&self, setup: &Setup) -> Result<Described, String>;
+    fn explore(
+        &self,
+        setup: &Setup,
+        bounds: &Bounds,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Explored, String>;
+    /// Replays named choices. `Err` on parameters; a choice that can no longer be read is a drift.
+    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String>;
+    fn sweep(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seeds: Range<u64>,
+        jobs: usize,
+        on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
+    ) -> Result<(), String>;
+    fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String>;
+    /// With its last `tail` steps, or all.
+    fn trace(&self, setup: &Setup, settings: &Settings, seed: Seed, tail: Option<usize>) -> Result<Traced, String>;
+    /// The first difference between two runs of one seed, in words.
+    fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String>;
+}
+
+/// The face of a family.
+pub(crate) struct FamilyFace<F>(PhantomData<fn() -> F>);
+
+impl<F: Family> FamilyFace<F> {
+    pub(crate) fn new() -> Self {
+        FamilyFace(PhantomData)
+    }
+
+    fn params(table: &Table) -> Result<F::Params, String> {
+        table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+    }
+
+    fn build(setup: &Setup) -> Result<F::Protocol, String> {
+        let mutants = Mutants::named(F::mutants(), setup.mutants.iter().map(String::as_str))?;
+        F::build(&Self::params(&setup.params)?, mutants)
+    }
+}
+
+impl<F: Family> Face for FamilyFace<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+    fn summary(&self) -> &'static str {
+        F::SUMMARY
+    }
+    fn mutants(&self) -> &'static [Mutant] {
+        F::mutants()
+    }
+    fn full_params(&self, params: &Table) -> Result<Table, String> {
+        Table::try_from(Self::params(params)?).map_err(|error| error.to_string())
+    }
+    fn read_scenario(&self, text: &str) -> Result<(), toml::de::Error> {
+        toml::from_str::<ScenarioFile<F::Params>>(text).map(drop)
+    }
+    fn read_checks(&self, text: &str) -> Result<(), toml::de::Error> {
+        toml::from_str::<CheckFile<F::Params, Bounds>>(text).map(drop)
+    }
+    fn describe(&self, setup: &Setup) -> Result<Described, String> {
+        let protocol = Self::build(setup)?;
+        Ok(Described { nodes: protocol.nodes(), properties: protocol.properties() })
+    }
+    fn explore(
+        &self,
+        setup: &Setup,
+        bounds: &Bounds,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Explored, String> {
+        let protocol = Self::build(setup)?;
+        let found = explore::explore(&protocol, bounds, watch)?;
+        let counterexample = found.script.map(|script| Counterexample {
+            replayed: seedbed_model::replay(&protocol, &script),
+            script: pinned(&script),
+        });
+        Ok(Explored {
+            verdict: found.verdict,
+            stats: found.stats,
+            reached: found.reached,
+            unexercised: found.unexercised,
+            abstractions: found.abstractions,
+            counterexample,
+        })
+    }
+    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String> {
+        let protocol = Self::build(setup)?;
+        let (steps, unread) = read_steps(&script.steps);
+        let script = Script { tick: script.tick, untimed: script.untimed, offsets: script.offsets.clone(), steps };
+        let mut replayed = seedbed_model::replay(&protocol, &script);
+        replayed.drift = replayed.drift.or(unread);
+        Ok(replayed)
+    }
+    fn sweep(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seeds: Range<u64>,
+        jobs: usize,
+        on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
+    ) -> Result<(), String> {
+        drive::sweep(&Self::build(setup)?, settings, seeds, jobs, on_run);
+        Ok(())
+    }
+    fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String> {
+        Ok(drive::simulate(&Self::build(setup)?, settings, seed))
+    }
+    fn trace(&self, setup: &Setup, settings: &Settings, seed: Seed, tail: Option<usize>) -> Result<Traced, String> {
+        let (run, trace, script) = drive::trace(&Self::build(setup)?, settings, seed, tail);
+        Ok(Traced { run, trace, script: script.map(|script| pinned(&script)) })
+    }
+    fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String> {
+        Ok(drive::divergence(&Self::build(setup)?, settings, seed))
+    }
+}
+
+/// Each choice as the hexadecimal digits of its canonical encoding.
+fn pinned<P: Protocol>(script: &Script<P>) -> PinnedScript {
+    let step = |step: &ScriptStep<P>| PinnedStep {
+        choice: hex(&seedbed_model::encoding(&step.choice)),
+        answers: step.answers.clone(),
+    };
+    PinnedScript {
+        tick: script.tick,
+        untimed: script.untimed,
+        offsets: script.offsets.clone(),
+        steps: script.steps.iter().map(step).collect(),
+    }
+}
+
+/// The steps up to the first that cannot be read, and which that is and why.
+fn read_steps<P: Protocol>(steps: &[PinnedStep]) -> (Vec<ScriptStep<P>>, Option<(usize, String)>) {
+    let mut read = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        let choice = bytes(&step.choice)
+            .and_then(|bytes| seedbed_model::decoding::<Named<P>>(&bytes).map_err(|error| error.to_string()));
+        match choice {
+            Ok(choice) => read.push(ScriptStep { choice, answers: step.answers.clone() }),
+            Err(why) => return (read, Some((index, format!("the choice can no longer be read: {why}")))),
+        }
+    }
+    (read, None)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes(hex: &str) -> Result<Vec<u8>, String> {
+    let digit = |digit: u8| {
+        char::from(digit).to_digit(16).ok_or_else(|| format!("`{}` is no hexadecimal digit", char::from(digit)))
+    };
+    if !hex.len().is_multiple_of(2) {
+        return Err(format!("{} hexadecimal digits are no whole number of bytes", hex.len()));
+    }
+    hex.as_bytes().chunks(2).map(|pair| Ok((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_read_back_as_they_print() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(bytes(&hex(&all)), Ok(all));
+        assert!(bytes("abc").is_err() && bytes("zz").is_err());
+    }
+}

@@ -1,0 +1,188 @@
+//! Scenario files and the bounds of `check`, as TOML: their shape, and where in them an error is.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use seedbed_sim::Settings;
+use serde::{Deserialize, Deserializer};
+use toml::{Spanned, Table};
+
+use crate::exit::BadInput;
+use crate::seeds::SeedRange;
+
+/// A file's text, and the name that errors call it by.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Source {
+    /// The parser's error, at its place.
+    pub(crate) fn refused(&self, error: &toml::de::Error) -> BadInput {
+        match error.span() {
+            Some(span) => self.at(span, error.message()),
+            None => BadInput::file(&self.name, error.message()),
+        }
+    }
+
+    /// An error at a byte range of the text. Columns count characters.
+    pub(crate) fn at(&self, span: Range<usize>, message: impl Into<String>) -> BadInput {
+        let before = &self.text[..span.start.min(self.text.len())];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        let message = message.into().trim_end().replace('\n', ", ");
+        BadInput::Place { file: self.name.clone(), line, column, message }
+    }
+
+    /// An error about the file as a whole.
+    pub(crate) fn whole(&self, message: impl Into<String>) -> BadInput {
+        BadInput::file(&self.name, message)
+    }
+}
+
+/// A scenario file; `P` is the protocol's parameters, or a table before the protocol is known.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct ScenarioFile<P> {
+    pub(crate) protocol: Spanned<String>,
+    pub(crate) story: String,
+    #[serde(default)]
+    pub(crate) class: Class,
+    #[serde(default)]
+    pub(crate) seeds: SeedRange,
+    pub(crate) expect: Option<Spanned<Expect>>,
+    pub(crate) properties: Option<Vec<Spanned<String>>>,
+    #[serde(default)]
+    pub(crate) goals: Vec<String>,
+    #[serde(default)]
+    pub(crate) mutants: Vec<Spanned<String>>,
+    pub(crate) params: Option<P>,
+    #[serde(default)]
+    pub(crate) settings: Settings,
+}
+
+/// When a scenario runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Class {
+    /// Whenever nothing else is asked for: hundreds of seeds in seconds.
+    #[default]
+    Quick,
+    /// When it is named.
+    Long,
+}
+
+impl Class {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Class::Quick => "quick",
+            Class::Long => "long",
+        }
+    }
+}
+
+/// A `check.toml`; `P` is the protocol's parameters and `B` the bounds, or tables before defaults are filled in.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct CheckFile<P = Table, B = Table> {
+    pub(crate) protocol: Spanned<String>,
+    pub(crate) params: Option<P>,
+    pub(crate) bound: Vec<BoundEntry<P, B>>,
+}
+
+/// One bound of a `check.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct BoundEntry<P = Table, B = Table> {
+    pub(crate) name: Spanned<String>,
+    pub(crate) story: String,
+    pub(crate) expect: Option<Spanned<Expect>>,
+    #[serde(default)]
+    pub(crate) goals: Vec<String>,
+    #[serde(default)]
+    pub(crate) claims: Vec<Spanned<String>>,
+    pub(crate) params: Option<P>,
+    pub(crate) bounds: Option<B>,
+}
+
+/// What must come of a scenario or a bound.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Expect {
+    /// Every property holds.
+    #[default]
+    Holds,
+    /// This property falls.
+    Violated(String),
+}
+
+impl fmt::Display for Expect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expect::Holds => f.write_str("holds"),
+            Expect::Violated(property) => write!(f, "violated: {property}"),
+        }
+    }
+}
+
+impl FromStr for Expect {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Expect, String> {
+        match text.split_once(':').map(|(verb, property)| (verb.trim(), property.trim())) {
+            None if text == "holds" => Ok(Expect::Holds),
+            Some(("violated", property)) if !property.is_empty() => Ok(Expect::Violated(property.to_owned())),
+            _ => Err(format!("`{text}` is no expectation; write `holds`, or `violated: ` and a property")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Expect {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        String::deserialize(input)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The expectation of a file that may leave it out.
+pub(crate) fn expectation(written: Option<&Spanned<Expect>>) -> Expect {
+    written.map(|expect| expect.get_ref().clone()).unwrap_or_default()
+}
+
+/// Whether a name is kebab case: lower-case words and digits joined by single hyphens.
+pub(crate) fn is_kebab(name: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    name.split('-').all(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_line_and_a_column_of_characters() {
+        let source = Source { name: "a.toml".into(), text: "story = \"é\"\nclas = 1\n".into() };
+        let error = toml::from_str::<ScenarioFile<Table>>(&source.text).unwrap_err();
+        let text = source.refused(&error).to_string();
+        assert!(text.starts_with("a.toml:2:1: unknown field `clas`, expected one of `protocol`"), "{text}");
+        let byte = source.text.find("é").unwrap() + "é".len();
+        assert!(source.at(byte..byte, "x").to_string().starts_with("a.toml:1:11: x"));
+    }
+
+    #[test]
+    fn an_expectation_reads_back_as_it_prints() {
+        for text in ["holds", "violated: single-copy"] {
+            assert_eq!(text.parse::<Expect>().unwrap().to_string(), text);
+        }
+        for text in ["", "hold", "violated", "violated:", "fails: x"] {
+            assert!(text.parse::<Expect>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn kebab_case_has_no_empty_words() {
+        assert!(is_kebab("clock-beyond-bound2"));
+        for name in ["", "-a", "a-", "a--b", "A", "a_b"] {
+            assert!(!is_kebab(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Scenarios and bounds, read and found to fit their protocols.
+
+use std::path::{Path, PathBuf};
+
+use seedbed_model::explore::Bounds;
+use seedbed_sim::Settings;
+use toml::{Spanned, Table};
+
+use crate::exit::{BadInput, unknown};
+use crate::face::{Described, Face, Setup};
+use crate::file::{self, CheckFile, Class, Expect, ScenarioFile, Source};
+use crate::params;
+use crate::registry::{Entry, Registry};
+use crate::seeds::SeedRange;
+
+/// The protocols of a registry with the files that are shipped, and those of a user's folder over them.
+pub(crate) struct Library<'r> {
+    pub(crate) registry: &'r Registry,
+    folder: Option<PathBuf>,
+}
+
+/// A scenario that fits its protocol.
+#[derive(Clone)]
+pub(crate) struct Scenario {
+    /// `protocol/scenario`.
+    pub(crate) name: String,
+    pub(crate) story: String,
+    pub(crate) class: Class,
+    pub(crate) seeds: SeedRange,
+    pub(crate) expect: Expect,
+    /// The properties asserted; `None` for all.
+    pub(crate) properties: Option<Vec<String>>,
+    pub(crate) goals: Vec<String>,
+    pub(crate) setup: Setup,
+    pub(crate) settings: Settings,
+}
+
+/// A bound that fits its protocol.
+#[derive(Debug, Clone)]
+pub(crate) struct Bound {
+    pub(crate) name: String,
+    pub(crate) story: String,
+    pub(crate) expect: Expect,
+    pub(crate) goals: Vec<String>,
+    pub(crate) claims: Vec<String>,
+    pub(crate) params: Table,
+    pub(crate) bounds: Table,
+}
+
+impl<'r> Library<'r> {
+    /// # Errors
+    /// If the folder is none, or has folders that no protocol is named after.
+    pub(crate) fn new(registry: &'r Registry, folder: Option<PathBuf>) -> Result<Self, BadInput> {
+        if let Some(folder) = &folder {
+            for sub in listed(folder)?.into_iter().filter(|path| path.is_dir()) {
+                registry
+                    .entry(&stem(&sub))
+                    .map_err(|error| BadInput::file(sub.display().to_string(), error.to_string()))?;
+            }
+        }
+        Ok(Library { registry, folder })
+    }
+
+    /// The protocol's scenarios, in order of name.
+    pub(crate) fn scenarios(&self, entry: &Entry) -> Result<Vec<Scenario>, BadInput> {
+        let face = entry.face.as_ref();
+        let mut sources: Vec<(String, Source)> =
+            entry.files.scenarios.iter().map(|(name, text)| shipped(face, name, text)).collect();
+        for path in self.user_files(face)?.into_iter().filter(|path| stem(path) != "check") {
+            let name = stem(&path);
+            sources.retain(|(other, _)| *other != name);
+            sources.push((name, read(&path)?));
+        }
+        sources.sort_by(|(a, _), (b, _)| a.cmp(b));
+        sources.iter().map(|(name, source)| scenario(face, name, source)).collect()
+    }
+
+    /// The protocol's bounds, as its file lists them.
+    pub(crate) fn bounds(&self, entry: &Entry) -> Result<Vec<Bound>, BadInput> {
+        let face = entry.face.as_ref();
+        let own = self.user_files(face)?.into_iter().find(|path| stem(path) == "check");
+        let source = match (own, entry.files.check) {
+            (Some(path), _) => read(&path)?,
+            (None, Some(text)) => shipped(face, "check", text).1,
+            (None, None) => return Ok(Vec::new()),
+        };
+        bounds(face, &source)
+    }
+
+    fn user_files(&self, face: &dyn Face) -> Result<Vec<PathBuf>, BadInput> {
+        let Some(folder) = self.folder.as_ref().map(|folder| folder.join(face.name())).filter(|folder| folder.is_dir())
+        else {
+            return Ok(Vec::new());
+        };
+        Ok(listed(&folder)?
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+            .collect())
+    }
+}
+
+fn shipped(face: &dyn Face, name: &str, text: &str) -> (String, Source) {
+    (name.to_owned(), Source { name: format!("{}/{name}.toml", face.name()), text: text.to_owned() })
+}
+
+/// The folder's entries, in order of name.
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, BadInput> {
+    let refused = |error: std::io::Error| {
+        BadInput::file(folder.display().to_string(), format!("read the folder of scenarios: {error}"))
+    };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(refused)? {
+        paths.push(entry.map_err(refused)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A file's text.
+pub(crate) fn read(path: &Path) -> Result<Source, BadInput> {
+    let name = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| BadInput::file(&name, format!("read the file: {error}")))?;
+    Ok(Source { name, text })
+}
+
+fn scenario(face: &dyn Face, name: &str, source: &Source) -> Result<Scenario, BadInput> {
+    let refused = |error: toml::de::Error| source.refused(&error);
+    let file: ScenarioFile<Table> = toml::from_str(&source.text).map_err(refused)?;
+    same_protocol(face, &file.protocol, source)?;
+    face.read_scenario(&source.text).map_err(refused)?;
+    if !file::is_kebab(name) {
+        return Err(
+            source.whole(format!("`{name}` is no name of a scenario; write lower-case words joined by hyphens"))
+        );
+    }
+    known_mutants(face, &file.mutants, source)?;
+    let setup = Setup { params: file.params.unwrap_or_default(), mutants: names(&file.mutants) };
+    let described = face.describe(&setup).map_err(|why| source.whole(format!("[params]: {why}")))?;
+    file.settings.check().map_err(|why| source.whole(format!("[settings]: {why}")))?;
+    known_nodes(&described, &file.settings, source)?;
+    known_expectation(&described, file.expect.as_ref(), source)?;
+    for property in file.properties.iter().flatten() {
+        known_property(&described, property, source)?;
+    }
+    Ok(Scenario {
+        name: format!("{}/{name}", face.name()),
+        story: file.story,
+        class: file.class,
+        seeds: file.seeds,
+        expect: file::expectation(file.expect.as_ref()),
+        properties: file.properties.as_deref().map(names),
+        goals: file.goals,
+        setup,
+        settings: file.settings,
+    })
+}
+
+fn bounds(face: &dyn Face, source: &Source) -> Result<Vec<Bound>, BadInput> {
+    let refused = |error: toml::de::Error| source.refused(&error);
+    let file: CheckFile = toml::from_str(&source.text).map_err(refused)?;
+    same_protocol(face, &file.protocol, source)?;
+    face.read_checks(&source.text).map_err(refused)?;
+    let mut read: Vec<Bound> = Vec::new();
+    for entry in file.bound {
+        let name = entry.name.get_ref().clone();
+        if !file::is_kebab(&name) {
+            return Err(source.at(
+                entry.name.span(),
+                format!("`{name}` is no name of a bound; write lower-case words joined by hyphens"),
+            ));
+        }
+        if read.iter().any(|other| other.name == name) {
+            return Err(
+                source.at(entry.name.span(), format!("two bounds are named `{name}`; a bound is chosen by its name"))
+            );
+        }
+        known_mutants(face, &entry.claims, source)?;
+        let params = params::merged(file.params.as_ref(), entry.params.as_ref());
+        let setup = Setup { params: params.clone(), mutants: Vec::new() };
+        let described =
+            face.describe(&setup).map_err(|why| source.at(entry.name.span(), format!("params of `{name}`: {why}")))?;
+        known_expectation(&described, entry.expect.as_ref(), source)?;
+        read.push(Bound {
+            name,
+            story: entry.story,
+            expect: file::expectation(entry.expect.as_ref()),
+            goals: entry.goals,
+            claims: names(&entry.claims),
+            params,
+            bounds: entry.bounds.unwrap_or_default(),
+        });
+    }
+    Ok(read)
+}
+
+/// A table of bounds with the rest filled in.
+pub(crate) fn full_bounds(table: &Table) -> Result<Bounds, String> {
+    table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+}
+
+fn names(spanned: &[Spanned<String>]) -> Vec<String> {
+    spanned.iter().map(|name| name.get_ref().clone()).collect()
+}
+
+fn same_protocol(face: &dyn Face, written: &Spanned<String>, source: &Source) -> Result<(), BadInput> {
+    if written.get_ref() == face.name() {
+        return Ok(());
+    }
+    let message = format!(
+        "the protocol is `{}`, but the file lies with `{}`; write that, or move the file",
+        written.get_ref(),
+        face.name()
+    );
+    Err(source.at(written.span(), message))
+}
+
+fn known_mutants(face: &dyn Face, written: &[Spanned<String>], source: &Source) -> Result<(), BadInput> {
+    let known: Vec<&str> = face.mutants().iter().map(|mutant| mutant.name).collect();
+    match written.iter().find(|name| !known.contains(&name.get_ref().as_str())) {
+        Some(name) => Err(source.at(name.span(), unknown("mutant", name.get_ref(), &known))),
+        None => Ok(()),
+    }
+}
+
+fn known_property(described: &Described, written: &Spanned<String>, source: &Source) -> Result<(), BadInput> {
+    let known: Vec<&str> = described.properties.iter().map(|property| property.name).collect();
+    if known.contains(&written.get_ref().as_str()) {
+        return Ok(());
+    }
+    Err(source.at(written.span(), unknown("property", written.get_ref(), &known)))
+}
+
+fn known_expectation(
+    described: &Described,
+    written: Option<&Spanned<Expect>>,
+    source: &Source,
+) -> Result<(), BadInput> {
+    match written.map(|expect| (expect.get_ref(), expect.span())) {
+        Some((Expect::Violated(property), span)) if property != "panic" => {
+            known_property(described, &Spanned::new(span, property.clone()), source)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The nodes that faults may hit: names, or beginnings of names with a star.
+fn known_nodes(described: &Described, settings: &Settings, source: &Source) -> Result<(), BadInput> {
+    let fits = |written: &str| match written.strip_suffix('*') {
+        Some(beginning) => described.nodes.iter().any(|node| node.starts_with(beginning)),
+        None => described.nodes.iter().any(|node| node == written),
+    };
+    let known: Vec<&str> = described.nodes.iter().map(String::as_str).collect();
+    match settings.faults.nodes.iter().find(|written| !fits(written)) {
+        Some(written) => Err(source.whole(format!("[settings.faults] nodes: {}", unknown("node", written, &known)))),
+        None => Ok(()),
+    }
+}

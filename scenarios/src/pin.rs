@@ -1,0 +1,131 @@
+//! Pinned runs: a file that outlives code changes, because it names what happens instead of a seed.
+//!
+//! A run that is a script (every counterexample of `check`, every simulation in tick mode) is pinned as its choices.
+//! Any other run is pinned as its seed and settings, and compared by its digest alone.
+
+use seedbed_model::Span;
+use seedbed_sim::{Seed, Settings};
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use crate::exit::BadInput;
+use crate::file::Source;
+
+/// The version of the file. Raised whenever a key changes its name, type or meaning.
+pub(crate) const FORMAT: u32 = 1;
+
+/// A pinned run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Pin {
+    /// [`FORMAT`] at the time of writing.
+    pub(crate) format: u32,
+    pub(crate) protocol: String,
+    /// The scenario or the bound that it came from. For readers.
+    pub(crate) place: String,
+    /// The revision that wrote it. For readers.
+    pub(crate) revision: String,
+    /// The property that falls at its end; none, if none does.
+    pub(crate) violation: Option<String>,
+    /// 16 hexadecimal digits.
+    pub(crate) digest: String,
+    #[serde(default)]
+    pub(crate) mutants: Vec<String>,
+    #[serde(default)]
+    pub(crate) params: Table,
+    /// What happens, by name.
+    pub(crate) script: Option<PinnedScript>,
+    /// What happens, by seed.
+    pub(crate) seeded: Option<Seeded>,
+    /// The steps in words, one for each choice: they tell a reader what happens, and a replay where it drifts.
+    #[serde(default)]
+    pub(crate) words: Vec<String>,
+}
+
+/// Named choices, and what their world assumed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct PinnedScript {
+    pub(crate) tick: Span,
+    #[serde(default)]
+    pub(crate) untimed: bool,
+    /// `offsets[i]`: how far node `i`'s clock is ahead [ns].
+    #[serde(default)]
+    pub(crate) offsets: Vec<i64>,
+    pub(crate) steps: Vec<PinnedStep>,
+}
+
+/// One choice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct PinnedStep {
+    /// Its canonical encoding in hexadecimal digits.
+    pub(crate) choice: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) answers: Vec<u32>,
+}
+
+/// A run by its seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Seeded {
+    pub(crate) seed: Seed,
+    pub(crate) settings: Settings,
+}
+
+impl Pin {
+    /// The file's text.
+    pub(crate) fn text(&self) -> Result<String, BadInput> {
+        toml::to_string(self).map_err(|error| BadInput::flag(format!("write a pin: {error}")))
+    }
+
+    /// Reads a file's text.
+    pub(crate) fn read(source: &Source) -> Result<Pin, BadInput> {
+        let pin: Pin = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
+        if pin.format != FORMAT {
+            return Err(
+                source.whole(format!("format {} is not this version's, {FORMAT}; pin the run again", pin.format))
+            );
+        }
+        if pin.script.is_some() == pin.seeded.is_some() {
+            return Err(source.whole("a pin holds either a [script] or a [seeded] run"));
+        }
+        Ok(pin)
+    }
+}
+
+/// A step in words, with what the node did.
+pub(crate) fn words(step: &seedbed_model::TraceStep) -> String {
+    match step.effects.as_slice() {
+        [] => step.what.clone(),
+        effects => format!("{}: {}", step.what, effects.join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pin_reads_back_as_written() {
+        let steps = vec![
+            PinnedStep { choice: "00ff".into(), answers: vec![1] },
+            PinnedStep { choice: "01".into(), answers: Vec::new() },
+        ];
+        let pin = Pin {
+            format: FORMAT,
+            protocol: "echo".into(),
+            place: "check echo lossy".into(),
+            revision: "unknown".into(),
+            violation: Some("matching".into()),
+            digest: "00000000000000ff".into(),
+            mutants: vec!["no-number-check".into()],
+            params: Table::new(),
+            script: Some(PinnedScript { tick: Span::TICK, untimed: false, offsets: vec![-1], steps }),
+            seeded: None,
+            words: vec!["client sends".into()],
+        };
+        let source = Source { name: "pin.toml".into(), text: pin.text().unwrap() };
+        assert_eq!(Pin::read(&source), Ok(pin));
+    }
+}

@@ -1,0 +1,19 @@
+//! The protocols that Seedbed ships, with their files.
+
+use seedbed_protocols::basics::echo::Echo;
+use seedbed_protocols::basics::lease_stamps::LeaseStamps;
+use seedbed_protocols::basics::lease_timers::LeaseTimers;
+use seedbed_protocols::basics::paxos::Paxos;
+
+use crate::files;
+use crate::registry::Registry;
+
+/// The shipped protocols, called as `cargo seedbed`.
+pub fn shipped() -> Registry {
+    Registry::new()
+        .command("cargo seedbed")
+        .with::<Echo>(files!("../echo", check, ["lossy", "quiet"]))
+        .with::<LeaseTimers>(files!("../lease-timers", check, ["clock-beyond-bound", "crash", "drift"]))
+        .with::<LeaseStamps>(files!("../lease-stamps", check, ["clock-beyond-bound", "crash", "offsets"]))
+        .with::<Paxos>(files!("../paxos", check, ["contention", "crash"]))
+}
