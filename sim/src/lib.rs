@@ -6,26 +6,31 @@
 //!
 //! - `seed`, `stream`: randomness, as pure functions of seed, label and counter;
 //! - `settings`: every knob, with its unit;
-//! - `network`, `clock`, `faults`: the fault models;
-//! - `agenda`, `scheduler`, `run`: the loop;
-//! - `trace`, `determinism`, `sweep`: watching a run, checking its one promise, running many.
+//! - `network`, `clock`, `faults`: the fault models; `drawing`: which faults a seed has;
+//! - `agenda`, `scheduler`, `simulation`, `injection`: the loop, and the faults in it;
+//! - `run`, `sweep`: one run, many runs;
+//! - `trace`, `determinism`: watching a run, checking that a seed has one.
 
 mod agenda;
 mod clock;
 mod determinism;
+mod drawing;
 mod faults;
+mod injection;
 mod network;
 mod run;
 mod scheduler;
 mod seed;
 mod settings;
+mod simulation;
 mod stream;
 mod sweep;
 mod trace;
 
 pub use clock::NodeClock;
 pub use determinism::{Divergence, check_determinism};
-pub use faults::{Fault, NamedClock, Plan, TimedFault, Ways, plan};
+pub use drawing::plan;
+pub use faults::{Fault, NamedClock, Plan, TimedFault, Ways};
 pub use run::{End, Found, Run, simulate, simulate_plan};
 pub use seed::Seed;
 pub use settings::{ClockSettings, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};

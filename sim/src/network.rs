@@ -4,7 +4,8 @@
 //! altered. Delays alone reorder: two messages of one link arrive in the order of their delays, or in the order sent
 //! where `fifo` is set. A lost message leaves flight at once. Of a message and its copy the earlier arrival is the
 //! copy's, so that a copy never outlives its message; copies are not ordered by `fifo`. A cut link loses what
-//! *arrives* while it is cut, whenever it was sent. In the quiet phase nothing is lost and no copy is made or arrives.
+//! *arrives* while it is cut, whenever it was sent. A paused node's messages arrive as it resumes, before all others.
+//! In the quiet phase nothing is lost, and no copy is made or arrives.
 
 use seedbed_model::{NodeId, Ratio, Span};
 use serde::{Deserialize, Serialize};

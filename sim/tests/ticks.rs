@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Probe, hostile};
+use seedbed_model::explore::{Bounds, accepts};
 use seedbed_model::{Ratio, Span, replay};
 use seedbed_sim::{End, Recorder, Seed, Settings, simulate};
 
@@ -46,4 +47,21 @@ fn a_tick_too_coarse_for_the_protocol_is_said() {
     assert_eq!(simulate(&probe, &ticking(), Seed::Number(1), None).end, End::Quiet);
     let settings = Settings { duration: Span::millis(1500), quiet: Span::ZERO, ..ticking() };
     assert_eq!(simulate(&probe, &settings, Seed::Number(1), None).now_ns, Span::secs(2).0, "phases take whole ticks");
+}
+
+/// Without faults of its own choice the explorer has every path that a tick-mode run takes.
+#[test]
+fn the_explorer_accepts_runs_in_tick_mode() {
+    let probe = Probe { nodes: 2, ..Probe::default() };
+    let bounds =
+        Bounds { losses: 99, duplicates: 99, crashes: 99, pauses: 99, cuts: 99, symmetry: false, ..Bounds::default() };
+    let settings = Settings { duration: Span::secs(20), quiet: Span::secs(5), ..ticking() };
+    for seed in 0..20 {
+        let mut recorder = Recorder::new(&probe).with_script();
+        simulate(&probe, &settings, Seed::Number(seed), Some(&mut recorder));
+        let script = recorder.into_script().expect("it was asked for");
+        let refused = accepts(&probe, &bounds, &script).err();
+        let step = refused.as_ref().and_then(|(index, _)| script.steps.get(*index));
+        assert_eq!(refused, None, "seed {seed}: {step:?}");
+    }
 }
