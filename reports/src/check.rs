@@ -80,7 +80,10 @@ fn states(record: &BoundRecord) -> String {
 }
 
 fn odds(record: &BoundRecord) -> String {
-    format!("a state was missed by a collision of fingerprints: at most 1 in {}", number::grouped(record.collision_odds))
+    format!(
+        "a state was missed by a collision of fingerprints: at most 1 in {}",
+        number::grouped(record.collision_odds)
+    )
 }
 
 fn listed(names: &[String]) -> String {

@@ -10,7 +10,7 @@ use crate::exit::{self, BadInput};
 use crate::face::{Explored, Face, Setup};
 use crate::file::Expect;
 use crate::library::{self, Bound};
-use crate::pin::{self, FORMAT, Pin};
+use crate::pin::{FORMAT, Pin};
 use crate::stopwatch::{Deadline, Stopwatch};
 
 /// One bound to explore.
@@ -168,9 +168,8 @@ impl Exploration<'_> {
             digest: format!("{:016x}", found.replayed.digest),
             mutants: setup.mutants.clone(),
             params: setup.params.clone(),
-            script: Some(found.script.clone()),
+            script: Some(found.script.clone().told(&found.replayed.trace)),
             seeded: None,
-            words: found.replayed.trace.iter().map(pin::words).collect(),
         })
     }
 }

@@ -185,6 +185,7 @@ impl<F: Family> Face for FamilyFace<F> {
 /// Each choice as the hexadecimal digits of its canonical encoding.
 fn pinned<P: Protocol>(script: &Script<P>) -> PinnedScript {
     let step = |step: &ScriptStep<P>| PinnedStep {
+        what: String::new(),
         choice: hex(&seedbed_model::encoding(&step.choice)),
         answers: step.answers.clone(),
     };

@@ -37,9 +37,6 @@ pub(crate) struct Pin {
     pub(crate) script: Option<PinnedScript>,
     /// What happens, by seed.
     pub(crate) seeded: Option<Seeded>,
-    /// The steps in words, one for each choice: they tell a reader what happens, and a replay where it drifts.
-    #[serde(default)]
-    pub(crate) words: Vec<String>,
 }
 
 /// Named choices, and what their world assumed.
@@ -59,6 +56,9 @@ pub(crate) struct PinnedScript {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct PinnedStep {
+    /// The step in words: it tells a reader what happens, and a replay where it drifts. Empty: unknown.
+    #[serde(default)]
+    pub(crate) what: String,
     /// Its canonical encoding in hexadecimal digits.
     pub(crate) choice: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -71,12 +71,15 @@ pub(crate) struct PinnedStep {
 pub(crate) struct Seeded {
     pub(crate) seed: Seed,
     pub(crate) settings: Settings,
+    /// The steps in words; none of a run with too many.
+    #[serde(default)]
+    pub(crate) words: Vec<String>,
 }
 
 impl Pin {
     /// The file's text.
     pub(crate) fn text(&self) -> Result<String, BadInput> {
-        toml::to_string(self).map_err(|error| BadInput::flag(format!("write a pin: {error}")))
+        toml::to_string_pretty(self).map_err(|error| BadInput::flag(format!("write a pin: {error}")))
     }
 
     /// Reads a file's text.
@@ -91,6 +94,16 @@ impl Pin {
             return Err(source.whole("a pin holds either a [script] or a [seeded] run"));
         }
         Ok(pin)
+    }
+}
+
+impl PinnedScript {
+    /// The same with its steps in words.
+    pub(crate) fn told(mut self, trace: &[seedbed_model::TraceStep]) -> Self {
+        for (step, traced) in self.steps.iter_mut().zip(trace) {
+            step.what = words(traced);
+        }
+        self
     }
 }
 
@@ -123,7 +136,6 @@ mod tests {
             params: Table::new(),
             script: Some(PinnedScript { tick: Span::TICK, untimed: false, offsets: vec![-1], steps }),
             seeded: None,
-            words: vec!["client sends".into()],
         };
         let source = Source { name: "pin.toml".into(), text: pin.text().unwrap() };
         assert_eq!(Pin::read(&source), Ok(pin));

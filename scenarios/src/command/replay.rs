@@ -97,7 +97,7 @@ fn replay_seed(registry: &Registry, args: &Args, seed: Seed, console: &mut Conso
     let described = face.describe(&scenario.setup).map_err(|why| BadInput::file(&scenario.name, why))?;
     show(args, &described.nodes, &traced.trace, console)?;
     if let Some(path) = &args.trace {
-        write_file(path, &pin(face, &scenario, seed, &traced, &args.work.revision).text()?)?;
+        write_file(path, &pin(face, &scenario, seed, &traced, &args.work.revision)?.text()?)?;
     }
     if args.format == Format::Text {
         console.say(&ending(&traced.run, |property| words_of(&described.properties, property)))?;
@@ -145,16 +145,23 @@ fn ending(run: &Run, words: impl Fn(&str) -> String) -> String {
 }
 
 /// The run of a seed as a pin.
-pub(crate) fn pin(face: &dyn Face, scenario: &Scenario, seed: Seed, traced: &Traced, revision: &str) -> Pin {
-    let script = traced.script.clone();
-    let digest = match &script {
+pub(crate) fn pin(
+    face: &dyn Face,
+    scenario: &Scenario,
+    seed: Seed,
+    traced: &Traced,
+    revision: &str,
+) -> Result<Pin, BadInput> {
+    let refused = |why: String| BadInput::file(&scenario.name, why);
+    let (digest, script, seeded) = match &traced.script {
         // A script has a digest of its own: over effects too, and without instants.
-        Some(script) => face.replay(&scenario.setup, script).map_or(0, |replayed| replayed.digest),
-        None => traced.run.digest,
+        Some(script) => {
+            let replayed = face.replay(&scenario.setup, script).map_err(refused)?;
+            (replayed.digest, Some(script.clone().told(&replayed.trace)), None)
+        }
+        None => (traced.run.digest, None, Some(seeded(scenario, seed, traced))),
     };
-    let steps = traced.trace.iter().filter(|step| script.is_none() || step.step > 0);
-    let words: Vec<String> = steps.map(pin::words).collect();
-    Pin {
+    Ok(Pin {
         format: FORMAT,
         protocol: face.name().to_owned(),
         place: format!("{}, seed {seed}", scenario.name),
@@ -163,10 +170,15 @@ pub(crate) fn pin(face: &dyn Face, scenario: &Scenario, seed: Seed, traced: &Tra
         digest: format!("{digest:016x}"),
         mutants: scenario.setup.mutants.clone(),
         params: scenario.setup.params.clone(),
-        seeded: script.is_none().then(|| Seeded { seed, settings: scenario.settings.clone() }),
         script,
-        words: if words.len() <= WORDS_COUNT_MAX { words } else { Vec::new() },
-    }
+        seeded,
+    })
+}
+
+fn seeded(scenario: &Scenario, seed: Seed, traced: &Traced) -> Seeded {
+    let told = traced.trace.len() <= WORDS_COUNT_MAX;
+    let words = if told { traced.trace.iter().map(pin::words).collect() } else { Vec::new() };
+    Seeded { seed, settings: scenario.settings.clone(), words }
 }
 
 /// What a pinned run did this time.
@@ -246,12 +258,20 @@ fn compare(pin: &Pin, again: &Again, format: Format, console: &mut Console<'_>) 
 
 /// The first step that did not happen, or not in the same words.
 fn drift(pin: &Pin, again: &Again) -> Option<(usize, String)> {
-    let words = pin.words.iter().zip(&again.trace);
-    let differs = words.enumerate().find(|(_, (was, step))| **was != pin::words(step));
+    let words = words(pin).into_iter().zip(&again.trace);
+    let differs = words.enumerate().find(|(_, (was, step))| !was.is_empty() && **was != pin::words(step));
     let differs = differs.map(|(index, (was, step))| (index, format!("it was `{was}`, and is `{}`", pin::words(step))));
     match (differs, again.drift.clone()) {
         (Some(a), Some(b)) => Some(if a.0 <= b.0 { a } else { b }),
         (a, b) => a.or(b),
+    }
+}
+
+fn words(pin: &Pin) -> Vec<&String> {
+    match (&pin.script, &pin.seeded) {
+        (Some(script), _) => script.steps.iter().map(|step| &step.what).collect(),
+        (None, Some(seeded)) => seeded.words.iter().collect(),
+        (None, None) => Vec::new(),
     }
 }
 
