@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::interned::{Faults, Interned, Work};
-use super::pool::{ABSENT, Id, Permuting, Ranking, mix};
+use super::pool::{ABSENT, Id, Permuting, Ranking, mix, rank_of};
 use crate::canonical::{Canonical, Renaming};
 use crate::host::{Host, Phase};
 use crate::name::NodeId;
@@ -24,7 +24,8 @@ pub(super) struct Renamed {
     shifted: FxHashMap<(Shifting, Id), Id>,
     blocks: Blocks,
     singles: FxHashMap<(u32, Id), Id>,
-    scratch_tags: Vec<(u32, u32)>,
+    ranking: Ranking,
+    scratch_tags: Vec<u64>,
     scratch_key: Vec<u32>,
 }
 
@@ -103,45 +104,30 @@ impl<P: Protocol> Interned<P> {
             return;
         }
         self.work.tags_changed = false;
-        let mut all = std::mem::take(&mut self.renamed.scratch_tags);
-        all.clear();
-        for id in self.work.fixed.iter().chain(&self.work.flights) {
-            all.extend_from_slice(self.pool.tags(*id));
+        let mut ranking = std::mem::take(&mut self.renamed.ranking);
+        let pool = &self.pool;
+        if ranking.of_tags(self.work.fixed.iter().chain(&self.work.flights).map(|id| pool.tags(*id))) {
+            self.rename_tags(&ranking);
         }
-        all.sort_unstable();
-        all.dedup();
-        if !is_ranked(&all) {
-            self.rename_tags(&ranks(&all));
-        }
-        self.renamed.scratch_tags = all;
+        self.renamed.ranking = ranking;
     }
 
-    fn rename_tags(&mut self, ranks: &FxHashMap<(u32, u32), u32>) {
+    fn rename_tags(&mut self, mut ranking: &Ranking) {
         for at in 0..self.work.flights.len() {
             let old = self.work.flights[at];
-            if let Some(tags) = self.new_tags(old, ranks) {
-                let new = match self.renamed.ranked.get(&(old, tags)) {
-                    Some(new) => *new,
-                    None => {
-                        let new = self.rename_flight(old, &mut Ranking(ranks));
-                        self.renamed.ranked.insert((old, tags), new);
-                        new
-                    }
-                };
+            if let Some(tags) = self.new_tags(old, ranking) {
+                let known = self.renamed.ranked.get(&(old, tags)).copied();
+                let new = known.unwrap_or_else(|| self.rename_flight(old, &mut ranking));
+                self.renamed.ranked.insert((old, tags), new);
                 self.replace_flight(at, new);
             }
         }
         for slot in 0..self.layout.fixed as u16 {
             let old = self.work.fixed[usize::from(slot)];
-            if let Some(tags) = self.new_tags(old, ranks) {
-                let new = match self.renamed.ranked.get(&(old, tags)) {
-                    Some(new) => *new,
-                    None => {
-                        let new = self.rename_slot(slot, &mut Ranking(ranks));
-                        self.renamed.ranked.insert((old, tags), new);
-                        new
-                    }
-                };
+            if let Some(tags) = self.new_tags(old, ranking) {
+                let known = self.renamed.ranked.get(&(old, tags)).copied();
+                let new = known.unwrap_or_else(|| self.rename_slot(slot, &mut ranking));
+                self.renamed.ranked.insert((old, tags), new);
                 self.set(slot, new);
             }
         }
@@ -149,13 +135,18 @@ impl<P: Protocol> Interned<P> {
     }
 
     /// The index of what the component's tags become, if that is anything else.
-    fn new_tags(&mut self, id: Id, ranks: &FxHashMap<(u32, u32), u32>) -> Option<u32> {
+    #[inline]
+    fn new_tags(&mut self, id: Id, ranking: &Ranking) -> Option<u32> {
         let old = self.pool.tags(id);
-        if old.iter().all(|tag| ranks[tag] == tag.1) {
+        if old.iter().all(|tag| ranking.ranked(*tag) == *tag) {
             return None;
         }
-        let new = old.iter().map(|tag| (tag.0, ranks[tag])).collect();
-        Some(self.pool.intern_tags(new))
+        let mut new = std::mem::take(&mut self.renamed.scratch_tags);
+        new.clear();
+        new.extend(old.iter().map(|tag| ranking.ranked(*tag)));
+        let index = self.pool.intern_tags(&new);
+        self.renamed.scratch_tags = new;
+        Some(index)
     }
 
     /// Whether a tag has grown beyond `most`.
@@ -164,7 +155,7 @@ impl<P: Protocol> Interned<P> {
             .fixed
             .iter()
             .chain(&self.work.flights)
-            .any(|id| self.pool.tags(*id).iter().any(|(_, rank)| *rank > most))
+            .any(|id| self.pool.tags(*id).iter().any(|tag| rank_of(*tag) > most))
     }
 
     /// Shifts every stamp of the row being worked on into the past; unless the row's names are kept as they are, those
@@ -357,29 +348,4 @@ impl<P: Protocol> Interned<P> {
                 info.life == Some(0) && self.phase(info.to) != Phase::Paused
             })
     }
-}
-
-fn is_ranked(all: &[(u32, u32)]) -> bool {
-    let mut last = None;
-    all.iter().all(|&(space, rank)| {
-        let expected = match last {
-            Some((same, before)) if same == space => before + 1,
-            _ => 0,
-        };
-        last = Some((space, rank));
-        rank == expected
-    })
-}
-
-fn ranks(all: &[(u32, u32)]) -> FxHashMap<(u32, u32), u32> {
-    let mut ranks = FxHashMap::default();
-    let (mut space_now, mut next) = (None, 0);
-    for &(space, rank) in all {
-        if space_now != Some(space) {
-            (space_now, next) = (Some(space), 0);
-        }
-        ranks.insert((space, rank), next);
-        next += 1;
-    }
-    ranks
 }

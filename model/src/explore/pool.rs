@@ -37,8 +37,8 @@ struct Entry {
     stamped: bool,
 }
 
-/// Each distinct (space, rank) in a component, sorted; a space packed as `kind << 16 | scope`.
-pub(super) type Tags = Box<[(u32, u32)]>;
+/// Each distinct tag in a component, sorted; packed as `kind << 48 | scope << 32 | rank`, so that it sorts by space.
+pub(super) type Tags = Box<[u64]>;
 
 /// The names inside a component.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Pool {
             tag_index: FxHashMap::default(),
             byte_count: 0,
         };
-        pool.intern_tags(Tags::default());
+        pool.intern_tags(&[]);
         pool
     }
 
@@ -80,7 +80,7 @@ impl Pool {
         self.index.insert(key, id);
         self.byte_count += bytes.len();
         let NamesIn { tags, stamped } = names();
-        let tags = self.intern_tags(tags);
+        let tags = self.intern_tags(&tags);
         self.tags_of.push(tags);
         self.weights.push(weight);
         self.entries.push(Entry { place, bytes: bytes.into(), stamped });
@@ -88,13 +88,13 @@ impl Pool {
     }
 
     /// The index of a list of tags.
-    pub(super) fn intern_tags(&mut self, tags: Tags) -> u32 {
-        if let Some(&index) = self.tag_index.get(&tags) {
+    pub(super) fn intern_tags(&mut self, tags: &[u64]) -> u32 {
+        if let Some(&index) = self.tag_index.get(tags) {
             return index;
         }
         let index = self.tag_lists.len() as u32;
-        self.tag_lists.push(tags.clone());
-        self.tag_index.insert(tags, index);
+        self.tag_lists.push(tags.into());
+        self.tag_index.insert(tags.into(), index);
         index
     }
 
@@ -106,7 +106,7 @@ impl Pool {
 
     /// The component's tags.
     #[inline]
-    pub(super) fn tags(&self, id: Id) -> &[(u32, u32)] {
+    pub(super) fn tags(&self, id: Id) -> &[u64] {
         &self.tag_lists[self.tags_of[id as usize] as usize]
     }
 
@@ -148,17 +148,22 @@ pub(super) fn mix(hash: u64) -> u64 {
     (wide as u64) ^ ((wide >> 64) as u64)
 }
 
-/// Packs a space into one integer, to sort by.
-pub(super) fn packed(space: TagSpace) -> u32 {
-    u32::from(space.kind) << 16 | u32::from(space.scope)
+/// Packs a tag into one integer, to sort by space and then by rank.
+pub(super) fn packed(space: TagSpace, rank: u32) -> u64 {
+    u64::from(space.kind) << 48 | u64::from(space.scope) << 32 | u64::from(rank)
+}
+
+/// The rank of a packed tag.
+pub(super) fn rank_of(tag: u64) -> u32 {
+    tag as u32
 }
 
 /// Collects the names in a value, core and parts apart.
 #[derive(Default)]
 pub(super) struct Collector {
-    core: Vec<(u32, u32)>,
+    core: Vec<u64>,
     core_stamped: bool,
-    parts: Vec<(Vec<(u32, u32)>, bool)>,
+    parts: Vec<(Vec<u64>, bool)>,
     depth: u32,
 }
 
@@ -186,7 +191,7 @@ impl Collector {
         (names_in(self.core, self.core_stamped), parts)
     }
 
-    fn place(&mut self) -> (&mut Vec<(u32, u32)>, &mut bool) {
+    fn place(&mut self) -> (&mut Vec<u64>, &mut bool) {
         match self.parts.last_mut() {
             Some((tags, stamped)) if self.depth > 0 => (tags, stamped),
             _ => (&mut self.core, &mut self.core_stamped),
@@ -194,7 +199,7 @@ impl Collector {
     }
 }
 
-fn names_in(mut tags: Vec<(u32, u32)>, stamped: bool) -> NamesIn {
+fn names_in(mut tags: Vec<u64>, stamped: bool) -> NamesIn {
     tags.sort_unstable();
     tags.dedup();
     NamesIn { tags: tags.into(), stamped }
@@ -202,7 +207,7 @@ fn names_in(mut tags: Vec<(u32, u32)>, stamped: bool) -> NamesIn {
 
 impl Renaming for Collector {
     fn tag(&mut self, space: TagSpace, rank: &mut u32) {
-        let entry = (packed(space), *rank);
+        let entry = packed(space, *rank);
         self.place().0.push(entry);
     }
     fn stamp(&mut self, _: &mut Stamp) {
@@ -220,14 +225,46 @@ impl Renaming for Collector {
     }
 }
 
-/// Ranks tags by a map of (packed space, old) to new.
-pub(super) struct Ranking<'a>(pub(super) &'a FxHashMap<(u32, u32), u32>);
+/// The tags of a row and the rank of each among those of its space.
+#[derive(Default)]
+pub(super) struct Ranking {
+    /// Sorted, distinct.
+    tags: Vec<u64>,
+    /// `ranked[i]` is what `tags[i]` becomes.
+    ranked: Vec<u64>,
+}
 
-impl Renaming for Ranking<'_> {
-    fn tag(&mut self, space: TagSpace, rank: &mut u32) {
-        if let Some(new) = self.0.get(&(packed(space), *rank)) {
-            *rank = *new;
+impl Ranking {
+    /// Takes the tags of a row's components. Whether any tag changes.
+    pub(super) fn of_tags<'t>(&mut self, components: impl Iterator<Item = &'t [u64]>) -> bool {
+        self.tags.clear();
+        for tags in components {
+            self.tags.extend_from_slice(tags);
         }
+        self.tags.sort_unstable();
+        self.tags.dedup();
+        self.ranked.clear();
+        let (mut space, mut next) = (u64::MAX, 0);
+        for &tag in &self.tags {
+            if tag >> 32 != space {
+                (space, next) = (tag >> 32, 0);
+            }
+            self.ranked.push(space << 32 | next);
+            next += 1;
+        }
+        self.tags != self.ranked
+    }
+
+    /// What a tag of the row becomes.
+    #[inline]
+    pub(super) fn ranked(&self, tag: u64) -> u64 {
+        self.tags.binary_search(&tag).map_or(tag, |index| self.ranked[index])
+    }
+}
+
+impl Renaming for &Ranking {
+    fn tag(&mut self, space: TagSpace, rank: &mut u32) {
+        *rank = rank_of(self.ranked(packed(space, *rank)));
     }
 }
 

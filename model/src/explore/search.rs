@@ -4,7 +4,7 @@ use super::bounds::Clock;
 use super::canonize::{fingerprint, permutations};
 use super::interned::{Interned, Work, initial};
 use super::pool::Id;
-use super::table::Table;
+use super::table::{Landings, Table};
 use super::{Bounds, Exploration, Progress, Stats, Verdict, report};
 use crate::canonical::Canonical;
 use crate::host::{Local, Phase};
@@ -258,6 +258,7 @@ struct Search<'p, P: Protocol> {
     bounds: &'p Bounds,
     walker: Walker<P>,
     table: Table,
+    landings: Landings,
     parents: Vec<u32>,
     level: Level,
     next: Level,
@@ -286,6 +287,7 @@ pub(super) fn run<P: Protocol>(
         bounds,
         walker,
         table: Table::new(),
+        landings: Landings::new(),
         parents: Vec::new(),
         level: Level::default(),
         next: Level::default(),
@@ -378,8 +380,12 @@ impl<P: Protocol> Search<'_, P> {
 
     fn note_memory(&mut self) {
         let edges = self.edges.as_ref().map_or(0, |edges| edges.capacity() * 8);
-        let bytes =
-            self.table.memory() + self.parents.capacity() * 4 + self.level.memory() + self.next.memory() + edges;
+        let bytes = self.table.memory()
+            + self.landings.memory()
+            + self.parents.capacity() * 4
+            + self.level.memory()
+            + self.next.memory()
+            + edges;
         self.stats.bytes = self.stats.bytes.max((bytes + self.walker.store.pool.memory()) as u64);
     }
 
@@ -418,16 +424,17 @@ impl<P: Protocol> Search<'_, P> {
             return false;
         }
         let goals = self.walker.store.taken.goals;
-        let landed = self.walker.canonize();
-        if landed.cut {
-            return true;
-        }
-        let to = match self.table.insert(landed.fingerprint) {
+        let raw = fingerprint(self.walker.store.work.weight);
+        let to = match self.landings.find(raw) {
             Some(known) => known,
             None => {
-                self.parents.push(from);
-                self.next.push(&mut self.walker.store.work);
-                self.table.len() as u32 - 1
+                let landed = self.walker.canonize();
+                if landed.cut {
+                    return true;
+                }
+                let to = self.insert(from, landed.fingerprint);
+                self.landings.note(raw, to);
+                to
             }
         };
         if let Some(edges) = &mut self.edges {
@@ -437,6 +444,18 @@ impl<P: Protocol> Search<'_, P> {
             }
         }
         false
+    }
+
+    #[inline]
+    fn insert(&mut self, from: u32, fingerprint: u64) -> u32 {
+        match self.table.insert(fingerprint) {
+            Some(known) => known,
+            None => {
+                self.parents.push(from);
+                self.next.push(&mut self.walker.store.work);
+                self.table.len() as u32 - 1
+            }
+        }
     }
 
     fn finish(mut self) -> Exploration<P> {

@@ -72,3 +72,32 @@ impl Table {
         (self.slots, self.indices) = (slots, indices);
     }
 }
+
+/// Where rows that are not canonical yet led to lately: a small cache in front of making them canonical. An entry says
+/// that a row of this fingerprint was seen and which state its canonical form is.
+pub(super) struct Landings {
+    entries: Vec<(u64, u32)>,
+}
+
+const LANDING_COUNT: usize = 1 << 20;
+
+impl Landings {
+    pub(super) fn new() -> Self {
+        Landings { entries: vec![(0, 0); LANDING_COUNT] }
+    }
+
+    #[inline]
+    pub(super) fn find(&self, raw: u64) -> Option<u32> {
+        let (found, state) = self.entries[raw as usize & (LANDING_COUNT - 1)];
+        (found == raw).then_some(state)
+    }
+
+    #[inline]
+    pub(super) fn note(&mut self, raw: u64, state: u32) {
+        self.entries[raw as usize & (LANDING_COUNT - 1)] = (raw, state);
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.entries.len() * size_of::<(u64, u32)>()
+    }
+}
