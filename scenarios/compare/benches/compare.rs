@@ -13,35 +13,37 @@ use seedbed_model::Span;
 /// Virtual time of one simulated run: half a million messages.
 const LOOP_SPAN: Span = Span::secs(1_000);
 
-/// Units of work and the time they took, over all samples.
+/// Work done and the time it took, over all samples.
 #[derive(Default)]
 struct Tally {
-    units: Cell<u64>,
+    seen: Cell<Seen>,
     time: Cell<Duration>,
 }
 
 impl Tally {
-    /// Runs `work`, which says how many units it did.
+    /// Does `work` so often.
     #[expect(clippy::disallowed_types, reason = "a benchmark measures the wall clock; nothing here decides a run")]
-    fn time(&self, count: u64, work: impl Fn() -> u64) -> Duration {
+    fn time(&self, count: u64, work: impl Fn() -> Seen) -> Duration {
         let mut total = Duration::ZERO;
         for _ in 0..count {
             let started = Instant::now();
-            let units = std::hint::black_box(work());
-            let elapsed = started.elapsed();
-            self.units.set(self.units.get() + units);
-            self.time.set(self.time.get() + elapsed);
-            total += elapsed;
+            let seen = std::hint::black_box(work());
+            total += started.elapsed();
+            let before = self.seen.get();
+            self.seen.set(Seen { unique: before.unique + seen.unique, total: before.total + seen.total });
         }
+        self.time.set(self.time.get() + total);
         total
     }
 
-    fn per_second(&self) -> f64 {
-        self.units.get() as f64 / self.time.get().as_secs_f64()
+    /// Different states and transitions per second.
+    fn rates(&self) -> (f64, f64) {
+        let (seen, seconds) = (self.seen.get(), self.time.get().as_secs_f64());
+        (seen.unique as f64 / seconds, seen.total as f64 / seconds)
     }
 }
 
-/// Searches with `clients` clients, and prints how many times faster ours sees states.
+/// Searches with `clients` clients, and prints how many times faster ours sees them.
 fn exploring(criterion: &mut Criterion, clients: u16) {
     let (theirs, ours) = (Tally::default(), Tally::default());
     let mut group = criterion.benchmark_group("explore-paxos");
@@ -55,15 +57,15 @@ fn exploring(criterion: &mut Criterion, clients: u16) {
         println!("{name}, 3 servers, {clients} clients: {} unique, {} total", seen.unique, seen.total);
         group.throughput(Throughput::Elements(seen.unique));
         let id = BenchmarkId::new(name, clients);
-        group.bench_function(id, |bencher| bencher.iter_custom(|count| tally.time(count, || search().unique)));
+        group.bench_function(id, |bencher| bencher.iter_custom(|count| tally.time(count, search)));
     }
     group.finish();
-    let ratio = ours.per_second() / theirs.per_second();
-    println!(
-        "explore, {clients} clients, unique states a second: seedbed {:.0}, stateright {:.0}; ratio {ratio:.1}\n",
-        ours.per_second(),
-        theirs.per_second()
-    );
+    print_ratio(&format!("explore, {clients} clients, different states"), ours.rates().0, theirs.rates().0);
+    print_ratio(&format!("explore, {clients} clients, transitions"), ours.rates().1, theirs.rates().1);
+}
+
+fn print_ratio(what: &str, ours: f64, theirs: f64) {
+    println!("{what} a second: seedbed {ours:.0}, stateright {theirs:.0}; ratio {:.1}", ours / theirs);
 }
 
 /// Simulates, and prints messages a second.
@@ -72,10 +74,10 @@ fn simulating(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("simulate-closed-loop");
     group.sample_size(10).throughput(Throughput::Elements(closed_loop(LOOP_SPAN, 0)));
     group.bench_function("seedbed", |bencher| {
-        bencher.iter_custom(|count| ours.time(count, || closed_loop(LOOP_SPAN, 0)));
+        bencher.iter_custom(|count| ours.time(count, || Seen { unique: 0, total: closed_loop(LOOP_SPAN, 0) }));
     });
     group.finish();
-    println!("simulate, 5 nodes in a closed loop: {:.0} messages a second on one thread\n", ours.per_second());
+    println!("simulate, 5 nodes in a closed loop: {:.0} messages a second on one thread", ours.rates().1);
 }
 
 fn main() {
