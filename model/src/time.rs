@@ -110,7 +110,17 @@ impl Span {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        String::deserialize(input)?.parse().map_err(serde::de::Error::custom)
+        struct Written;
+        impl serde::de::Visitor<'_> for Written {
+            type Value = Span;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a span such as \"60s\" or \"3t\"")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Span, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        input.deserialize_str(Written)
     }
 }
 

@@ -79,22 +79,27 @@ pub(super) struct Landings {
     entries: Vec<(u64, u32)>,
 }
 
-const LANDING_COUNT: usize = 1 << 20;
+const LANDING_COUNT_MAX: usize = 1 << 20;
 
 impl Landings {
     pub(super) fn new() -> Self {
-        Landings { entries: vec![(0, 0); LANDING_COUNT] }
+        Landings { entries: vec![(0, 0); 1 << 8] }
     }
 
     #[inline]
     pub(super) fn find(&self, raw: u64) -> Option<u32> {
-        let (found, state) = self.entries[raw as usize & (LANDING_COUNT - 1)];
+        let (found, state) = self.entries[raw as usize & (self.entries.len() - 1)];
         (found == raw).then_some(state)
     }
 
+    /// Notes a landing. The cache grows with the states, forgetting what it held.
     #[inline]
     pub(super) fn note(&mut self, raw: u64, state: u32) {
-        self.entries[raw as usize & (LANDING_COUNT - 1)] = (raw, state);
+        if state as usize > self.entries.len() && self.entries.len() < LANDING_COUNT_MAX {
+            self.entries = vec![(0, 0); self.entries.len() * 4];
+        }
+        let mask = self.entries.len() - 1;
+        self.entries[raw as usize & mask] = (raw, state);
     }
 
     pub(super) fn memory(&self) -> usize {
