@@ -7,7 +7,7 @@ use seedbed_model::{Canonical, Context, NodeId, Nonce, Offers, Part, Relevance, 
 use super::log::Log;
 use super::message::{Assignment, Generation, ManagerNumber, Message, Offer, OwnerNumber, RangeId};
 use super::params::{MARGIN_FROM_SEND, NO_QUARANTINE};
-use super::{Decision, Leasing, Record, Timer};
+use super::{BackOff, Decision, Leasing, Record, Timer};
 use crate::seqpair::{Link, Pair, Verdict};
 
 type Cx<'a> = Context<'a, Leasing>;
@@ -96,8 +96,9 @@ impl Manager {
             // A racing request is dropped, but alive is alive. See `extend` for what it lists.
             Verdict::Race => {
                 cx.mark("race-dropped");
-                let slot = cx.choose(leasing.params.back_off_slots);
-                cx.set(Timer::BackOff(from), leasing.params.back_off * u64::from(slot));
+                if leasing.backs_off(from, cx) == BackOff::Over {
+                    self.answer(from, leasing, cx);
+                }
             }
             // A new incarnation holds nothing; all is offered for renewal, to be refused (§2.3).
             Verdict::NewSession => {

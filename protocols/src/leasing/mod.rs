@@ -153,6 +153,13 @@ pub enum Observation {
     Disconnected,
 }
 
+/// Whether a node that dropped a message must wait before it sends anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BackOff {
+    Begun,
+    Over,
+}
+
 impl Leasing {
     fn owners(&self) -> impl Iterator<Item = NodeId> + use<> {
         (1..=self.params.owners).map(NodeId)
@@ -165,6 +172,17 @@ impl Leasing {
 
     fn ranges(&self) -> impl Iterator<Item = RangeId> + use<> {
         (0..self.params.ranges).map(RangeId)
+    }
+
+    /// "After either party drops a racing message, it waits for a random backoff" (§2.3.2): perhaps for no time.
+    fn backs_off(&self, owner: NodeId, cx: &mut Context<'_, Self>) -> BackOff {
+        match cx.choose(self.params.back_off_slots) {
+            0 => BackOff::Over,
+            slot => {
+                cx.set(Timer::BackOff(owner), self.params.back_off * u64::from(slot));
+                BackOff::Begun
+            }
+        }
     }
 
     fn margin(&self) -> Span {

@@ -14,20 +14,20 @@ const NOTIFICATION: &str = "recovery-notification";
 /// What the properties remember.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Monitor {
-    /// Who holds each range that is held.
-    holders: BTreeMap<RangeId, Holder>,
-    /// The latest generation of each range that was lost.
-    lost: BTreeMap<RangeId, Generation>,
+    /// The latest generation of each range that was ever held.
+    lives: BTreeMap<RangeId, Life>,
     /// What each Lookup in contact told its application: the range's state is that of this generation or lost.
     told: BTreeMap<(NodeId, RangeId), Generation>,
     /// Losses that a Lookup has yet to tell, each with its deadline's id.
     untold: BTreeMap<u32, Untold>,
 }
 
+/// The life of a generation: from its first holding to its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-struct Holder {
-    node: NodeId,
+struct Life {
     generation: Generation,
+    /// Who holds it; `None` once it is lost.
+    holder: Option<NodeId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -80,11 +80,9 @@ impl Leasing {
     }
 
     fn lose(&self, monitor: &mut Monitor, node: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
-        if monitor.holders.get(&range) == Some(&Holder { node, generation }) {
-            monitor.holders.remove(&range);
+        if let Some(life) = monitor.lives.get_mut(&range) {
+            life.holder = life.holder.filter(|holder| (*holder, life.generation) != (node, generation));
         }
-        let latest = monitor.lost.entry(range).or_insert(generation);
-        *latest = generation.max(*latest);
         for lookup in self.lookups() {
             if monitor.told.get(&(lookup, range)).is_some_and(|told| *told <= generation) {
                 self.follow(monitor, Untold { lookup, range, generation }, watch);
@@ -103,10 +101,10 @@ impl Leasing {
 
     /// A crash loses whatever the node held; a crashed Lookup has no application to tell.
     fn crash(&self, monitor: &mut Monitor, node: NodeId, watch: &mut Watch<'_>) {
-        let held: Vec<(RangeId, Holder)> = monitor.holders.iter().map(|(range, holder)| (*range, *holder)).collect();
-        for (range, holder) in held.into_iter().filter(|(_, holder)| holder.node == node) {
+        let lives: Vec<(RangeId, Life)> = monitor.lives.iter().map(|(range, life)| (*range, *life)).collect();
+        for (range, life) in lives.into_iter().filter(|(_, life)| life.holder == Some(node)) {
             watch.reached("owner-restarted");
-            self.lose(monitor, node, range, holder.generation, watch);
+            self.lose(monitor, node, range, life.generation, watch);
         }
         monitor.disconnect(node, watch);
     }
@@ -122,17 +120,17 @@ impl Leasing {
 
 impl Monitor {
     fn hold(&mut self, node: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
-        if let Some(lost) = self.lost.get(&range).filter(|lost| generation <= **lost) {
-            watch.violated(
-                GENERATION_ONCE,
-                format!("{node:?} holds {range:?} at {generation:?}; {lost:?} was lost before"),
-            );
-        }
-        let before = self.holders.insert(range, Holder { node, generation });
-        if let Some(before) = before.filter(|before| before.node != node) {
-            let words =
-                format!("{:?} holds {range:?} at {:?}, and {node:?} at {generation:?}", before.node, before.generation);
-            watch.violated(SINGLE_COPY, words);
+        let Some(before) = self.lives.insert(range, Life { generation, holder: Some(node) }) else { return };
+        match before.holder {
+            Some(holder) if holder != node => {
+                let words = format!("{holder:?} holds {range:?} at {:?}, and {node:?} at {generation:?}", before.generation);
+                watch.violated(SINGLE_COPY, words);
+            }
+            _ if generation <= before.generation => {
+                let words = format!("{node:?} holds {range:?} at {generation:?}; {:?} was lost before", before.generation);
+                watch.violated(GENERATION_ONCE, words);
+            }
+            _ => {}
         }
     }
 

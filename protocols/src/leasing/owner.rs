@@ -6,7 +6,7 @@ use seedbed_model::{Canonical, Context, Nonce, Part, Relevance};
 
 use super::message::{Generation, ManagerNumber, Message, Offer, OwnerNumber, RangeId};
 use super::params::{RENEWAL_AFTER_RESTART, TIMER_FROM_RECEIPT};
-use super::{Leasing, MANAGER, Observation, Timer};
+use super::{BackOff, Leasing, MANAGER, Observation, Timer};
 use crate::seqpair::{Link, Pair, Verdict};
 
 type Cx<'a> = Context<'a, Leasing>;
@@ -65,8 +65,9 @@ impl Owner {
             Verdict::Stale => cx.mark("stale-response"),
             Verdict::Race => {
                 cx.mark("race-dropped");
-                let slot = cx.choose(leasing.params.back_off_slots);
-                cx.set(Timer::BackOff(cx.node()), leasing.params.back_off * u64::from(slot));
+                if leasing.backs_off(cx.node(), cx) == BackOff::Over {
+                    self.request(leasing, cx);
+                }
             }
             // A Manager that restarted: it learns of this Owner at once. Leases of the old one end by themselves.
             Verdict::NewSession => self.request(leasing, cx),
