@@ -271,7 +271,11 @@ impl Campaign<'_> {
         Some(exit::PROGRESS)
     }
 
+    /// A run that fell early reaches little: where one did against expectation, goals are not judged beside it.
     fn judge_goals(&self, record: &mut ScenarioRecord, whole: bool) -> Option<u8> {
+        if record.falls.iter().any(|fall| !fall.expected) {
+            return None;
+        }
         let missed = self.scenario.goals.iter().filter(|goal| !record.reached.contains_key(*goal));
         let missed: Vec<String> = missed.cloned().collect();
         if missed.is_empty() {

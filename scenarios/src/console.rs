@@ -1,7 +1,7 @@
 //! Where a command's words go: results, errors, progress; and files, written whole or not at all.
 
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -65,14 +65,32 @@ impl Drop for Meter {
     }
 }
 
+/// Makes sure that a result can be written there, before the work that it is the result of.
+///
+/// # Errors
+/// If the folder does not exist or cannot be written, or the path is a folder.
+pub(crate) fn probe(path: Option<&PathBuf>) -> Result<(), BadInput> {
+    let Some(path) = path else { return Ok(()) };
+    if path.is_dir() {
+        return Err(BadInput::file(path.display().to_string(), "write the file: it is a folder"));
+    }
+    let part = part(path);
+    let probed = std::fs::write(&part, "").and_then(|()| std::fs::remove_file(&part));
+    probed.map_err(|error| BadInput::file(path.display().to_string(), format!("write the file: {error}")))
+}
+
+fn part(path: &Path) -> PathBuf {
+    let mut name = path.file_name().map(|name| name.to_os_string()).unwrap_or_default();
+    name.push(".part");
+    path.with_file_name(name)
+}
+
 /// Writes a file under a temporary name beside it and renames it: nobody ever reads half of it.
 ///
 /// # Errors
 /// If the folder does not exist, cannot be written or is full.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), BadInput> {
-    let mut name = path.file_name().map(|name| name.to_os_string()).unwrap_or_default();
-    name.push(".part");
-    let part = path.with_file_name(name);
+    let part = part(path);
     let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path));
     written.map_err(|error| {
         // The half that may lie there is of no use; that it cannot be removed either changes nothing.

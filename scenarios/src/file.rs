@@ -1,6 +1,7 @@
 //! Scenario files and the bounds of `check`, as TOML: their shape, and where in them an error is.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -36,6 +37,15 @@ impl Source {
         BadInput::Place { file: self.name.clone(), line, column, message }
     }
 
+    /// An error at the first place where `quoted` is written as a string; about the whole file if it is nowhere.
+    pub(crate) fn at_string(&self, quoted: &str, message: impl Into<String>) -> BadInput {
+        let written = format!("\"{quoted}\"");
+        match self.text.find(&written) {
+            Some(start) => self.at(start..start + written.len(), message),
+            None => self.whole(message),
+        }
+    }
+
     /// An error about the file as a whole.
     pub(crate) fn whole(&self, message: impl Into<String>) -> BadInput {
         BadInput::file(&self.name, message)
@@ -58,9 +68,8 @@ pub(crate) struct ScenarioFile<P> {
     pub(crate) goals: Vec<String>,
     #[serde(default)]
     pub(crate) mutants: Vec<Spanned<String>>,
-    pub(crate) params: Option<P>,
-    #[serde(default)]
-    pub(crate) settings: Settings,
+    pub(crate) params: Option<Spanned<P>>,
+    pub(crate) settings: Option<Spanned<Settings>>,
 }
 
 /// When a scenario runs.
@@ -139,7 +148,29 @@ impl FromStr for Expect {
 
 impl<'de> Deserialize<'de> for Expect {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        String::deserialize(input)?.parse().map_err(serde::de::Error::custom)
+        input.deserialize_str(Written::new("`holds`, or `violated: ` and a property"))
+    }
+}
+
+/// Reads what is written as a string, and says what would be right where none is.
+pub(crate) struct Written<T> {
+    right: &'static str,
+    read: PhantomData<T>,
+}
+
+impl<T> Written<T> {
+    pub(crate) fn new(right: &'static str) -> Self {
+        Written { right, read: PhantomData }
+    }
+}
+
+impl<T: FromStr<Err = String>> serde::de::Visitor<'_> for Written<T> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.right)
+    }
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
     }
 }
 

@@ -139,10 +139,14 @@ fn scenario(face: &dyn Face, name: &str, source: &Source) -> Result<Scenario, Ba
         );
     }
     known_mutants(face, &file.mutants, source)?;
-    let setup = Setup { params: file.params.unwrap_or_default(), mutants: names(&file.mutants) };
-    let described = face.describe(&setup).map_err(|why| source.whole(format!("[params]: {why}")))?;
-    file.settings.check().map_err(|why| source.whole(format!("[settings]: {why}")))?;
-    known_nodes(&described, &file.settings, source)?;
+    let params_span = file.params.as_ref().map(Spanned::span).unwrap_or_default();
+    let setup =
+        Setup { params: file.params.map(Spanned::into_inner).unwrap_or_default(), mutants: names(&file.mutants) };
+    let described = face.describe(&setup).map_err(|why| source.at(params_span, why))?;
+    let settings_span = file.settings.as_ref().map(Spanned::span).unwrap_or_default();
+    let settings = file.settings.map(Spanned::into_inner).unwrap_or_default();
+    settings.check().map_err(|why| source.at(settings_span, why))?;
+    known_nodes(&described, &settings, source)?;
     known_expectation(&described, file.expect.as_ref(), source)?;
     for property in file.properties.iter().flatten() {
         known_property(&described, property, source)?;
@@ -156,7 +160,7 @@ fn scenario(face: &dyn Face, name: &str, source: &Source) -> Result<Scenario, Ba
         properties: file.properties.as_deref().map(names),
         goals: file.goals,
         setup,
-        settings: file.settings,
+        settings,
     })
 }
 
@@ -256,7 +260,7 @@ fn known_nodes(described: &Described, settings: &Settings, source: &Source) -> R
     };
     let known: Vec<&str> = described.nodes.iter().map(String::as_str).collect();
     match settings.faults.nodes.iter().find(|written| !fits(written)) {
-        Some(written) => Err(source.whole(format!("[settings.faults] nodes: {}", unknown("node", written, &known)))),
+        Some(written) => Err(source.at_string(written, unknown("node", written, &known))),
         None => Ok(()),
     }
 }

@@ -122,8 +122,8 @@ mod tests {
     #[test]
     fn a_pin_reads_back_as_written() {
         let steps = vec![
-            PinnedStep { choice: "00ff".into(), answers: vec![1] },
-            PinnedStep { choice: "01".into(), answers: Vec::new() },
+            PinnedStep { what: "client \"sends\"".into(), choice: "00ff".into(), answers: vec![1] },
+            PinnedStep { what: String::new(), choice: "01".into(), answers: Vec::new() },
         ];
         let pin = Pin {
             format: FORMAT,

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use seedbed_sim::Seed;
 use serde::{Deserialize, Deserializer};
 
+use crate::file::Written;
+
 /// A half-open range of seeds; never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SeedRange {
@@ -69,7 +71,7 @@ impl FromStr for SeedRange {
 
 impl<'de> Deserialize<'de> for SeedRange {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        String::deserialize(input)?.parse().map_err(serde::de::Error::custom)
+        input.deserialize_str(Written::new("a range of seeds such as \"0..200\""))
     }
 }
 

@@ -4,6 +4,8 @@ use seedbed_protocols::basics::echo::Echo;
 use seedbed_protocols::basics::lease_stamps::LeaseStamps;
 use seedbed_protocols::basics::lease_timers::LeaseTimers;
 use seedbed_protocols::basics::paxos::Paxos;
+use seedbed_protocols::leasing::Leasing;
+use seedbed_protocols::seqpair::SeqPair;
 
 use crate::files;
 use crate::registry::Registry;
@@ -16,4 +18,19 @@ pub fn shipped() -> Registry {
         .with::<LeaseTimers>(files!("../lease-timers", check, ["clock-beyond-bound", "crash", "drift"]))
         .with::<LeaseStamps>(files!("../lease-stamps", check, ["clock-beyond-bound", "crash", "offsets"]))
         .with::<Paxos>(files!("../paxos", check, ["contention", "crash"]))
+        .with::<SeqPair>(files!("../seqpair", check, ["crash", "crossing"]))
+        .with::<Leasing>(files!(
+            "../leasing",
+            check,
+            [
+                "clock-beyond-bound",
+                "late-messages",
+                "manager-crash",
+                "owner-crash",
+                "partition",
+                "paused-owner",
+                "race",
+                "steady"
+            ]
+        ))
 }

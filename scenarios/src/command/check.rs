@@ -8,7 +8,7 @@ use seedbed_reports::{check, failure, json, trace};
 use toml::{Table, Value};
 
 use super::flags::{Variation, Work};
-use crate::console::{Console, write_file};
+use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::exploration::{Exploration, Outcome};
 use crate::face::{Face, Setup};
@@ -55,6 +55,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     args.variation.refuse_variant()?;
+    probe(args.json.as_ref())?;
+    probe(args.trace.as_ref())?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let entry = registry.entry(&args.protocol)?;
     let face = entry.face.as_ref();

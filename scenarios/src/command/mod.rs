@@ -7,9 +7,11 @@ mod mutants;
 mod replay;
 mod run;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -50,7 +52,21 @@ enum Verb {
 pub fn main(registry: Registry) -> ExitCode {
     let (mut out, mut err) = (std::io::stdout().lock(), std::io::stderr());
     let draws = err.is_terminal();
+    tell_each_panic_once();
     ExitCode::from(run(&registry, std::env::args_os(), &mut out, &mut err, draws))
+}
+
+/// A protocol's panic is caught and reported as a finding, for each seed that meets it: what the process says of it by
+/// itself is said once for each place in the code.
+fn tell_each_panic_once() {
+    let told: Mutex<BTreeSet<String>> = Mutex::default();
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        if told.lock().unwrap_or_else(PoisonError::into_inner).insert(place) {
+            tell(panic);
+        }
+    }));
 }
 
 /// One command: `arguments` begin with how it was called. Results go to `out`, errors to `err`; `draws` says whether

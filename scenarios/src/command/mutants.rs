@@ -10,7 +10,7 @@ use seedbed_reports::{json, kills};
 use super::flags::Work;
 use super::list::declared;
 use crate::campaign::Paste;
-use crate::console::{Console, write_file};
+use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput};
 use crate::exploration::Exploration;
 use crate::face::{Face, Setup};
@@ -55,6 +55,7 @@ struct Trial<'a> {
 
 pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     let library = Library::new(registry, args.scenarios.clone())?;
+    probe(args.json.as_ref())?;
     let names = if args.protocols.is_empty() {
         registry.names().into_iter().map(str::to_owned).collect()
     } else {

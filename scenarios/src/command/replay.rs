@@ -9,7 +9,7 @@ use seedbed_sim::{Run, Seed};
 use super::flags::{Variation, Work};
 use super::run::scenarios;
 use crate::campaign::words_of;
-use crate::console::{Console, write_file};
+use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput};
 use crate::face::{Face, Setup, Traced};
 use crate::library::{self, Library, Scenario};
@@ -56,6 +56,7 @@ enum Format {
 
 pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     args.variation.refuse_variant()?;
+    probe(args.trace.as_ref())?;
     if args.log {
         log();
     }

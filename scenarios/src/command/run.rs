@@ -10,7 +10,7 @@ use seedbed_sim::Seed;
 use super::flags::{Variation, Work};
 use super::replay;
 use crate::campaign::{Campaign, Paste};
-use crate::console::{Console, write_file};
+use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::face::Face;
 use crate::file::Class;
@@ -54,6 +54,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     args.variation.refuse_variant()?;
+    probe(args.junit.as_ref())?;
+    probe(args.json.as_ref())?;
+    probe(args.trace.as_ref())?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let chosen = chosen(&library, args)?;
     let paste = args.variation.paste(command, &args.work.revision);

@@ -1,0 +1,132 @@
+//! Endings that no shipped protocol has: panics, nondeterminism, clashes. On a protocol made for them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use seedbed::model::{
+    Context, Event, Family, Input, Mutant, Mutants, Never, NodeId, Nonce, Offers, Outcome, Property, Protocol, Watch,
+};
+use seedbed::{Registry, files, testing};
+use serde::{Deserialize, Serialize};
+
+/// What a protocol must not have: something outside that it remembers.
+static OUTSIDE: AtomicU32 = AtomicU32::new(0);
+
+/// A node that counts its decisions, and breaks a rule as its mutants say.
+#[derive(Clone)]
+struct Rogue {
+    mutants: Mutants,
+}
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Params {}
+
+impl Protocol for Rogue {
+    type State = u32;
+    type Message = Never;
+    type Timer = Never;
+    type Record = Never;
+    type Durable = ();
+    type Operation = Never;
+    type Answer = Never;
+    type Decision = bool;
+    type Observation = u32;
+    type Monitor = ();
+
+    fn nodes(&self) -> Vec<String> {
+        vec!["rogue".into()]
+    }
+
+    fn start(&self, (): &(), _: Nonce, _: &mut Context<'_, Self>) -> u32 {
+        0
+    }
+
+    fn step(&self, count: &mut u32, _: Input<Self>, cx: &mut Context<'_, Self>) {
+        *count += 1;
+        assert!(*count < 4 || !self.mutants.has("panics"), "{count} decisions are too many");
+        if self.mutants.has("remembers") {
+            cx.observe(OUTSIDE.fetch_add(1, Ordering::Relaxed));
+        }
+        if *count == 5 {
+            cx.mark("fifth");
+        }
+    }
+
+    fn decisions(&self, _: NodeId, count: &u32, offers: &mut Offers<'_, Self>) {
+        if *count < 9 {
+            offers.offer(true);
+        }
+    }
+
+    fn properties(&self) -> Vec<Property> {
+        vec![Property::sometimes("fifth", "there are five decisions")]
+    }
+
+    fn watch(&self, (): &mut (), _: NodeId, _: &Event<Self>, _: &mut Watch<'_>) {}
+}
+
+impl Family for Rogue {
+    type Protocol = Rogue;
+    type Params = Params;
+    const NAME: &'static str = "rogue";
+    const SUMMARY: &'static str = "breaks the rules";
+
+    fn mutants() -> &'static [Mutant] {
+        &[
+            Mutant { name: "panics", removes: "patience", outcome: Outcome::Falls("panic") },
+            Mutant { name: "remembers", removes: "forgetting", outcome: Outcome::Harmless("the state is the same") },
+        ]
+    }
+
+    fn build(_: &Params, mutants: Mutants) -> Result<Rogue, String> {
+        Ok(Rogue { mutants })
+    }
+}
+
+fn rogue(command: &str) -> (u8, String) {
+    let registry = Registry::new().with::<Rogue>(files!("files", ["idle"]));
+    testing::command(&registry, &command.split(' ').collect::<Vec<_>>())
+}
+
+#[test]
+fn a_protocol_that_keeps_the_rules_ends_as_expected() {
+    let (code, said) = rogue("run rogue/idle");
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn a_broken_assertion_is_a_panic_with_its_message_and_a_line_to_paste() {
+    let (code, said) = rogue("run rogue/idle --mutant panics");
+    assert_eq!(code, 13, "{said}");
+    assert!(said.contains("panic fell: ") && said.contains("4 decisions are too many"), "{said}");
+    assert!(said.contains("replay rogue/idle --seed 0 --mutant panics"), "{said}");
+    assert_eq!(rogue("replay rogue/idle --seed 0 --mutant panics").0, 13);
+}
+
+#[test]
+fn two_runs_of_one_seed_that_differ_are_told_with_the_first_difference() {
+    let (code, said) = rogue("run rogue/idle --mutant remembers");
+    assert_eq!(code, 14, "{said}");
+    assert!(said.contains("two runs of one seed differ: seed 0: step 1 differs"), "{said}");
+}
+
+#[test]
+fn a_protocol_without_bounds_is_explored_as_it_is() {
+    let (code, said) = rogue("check rogue");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("rogue / default"), "{said}");
+}
+
+#[test]
+#[should_panic(expected = "two protocols are named rogue")]
+fn two_protocols_of_one_name_are_refused() {
+    let _ = Registry::new().with::<Rogue>(files!("files", ["idle"])).with::<Rogue>(files!("files", ["idle"]));
+}
+
+#[test]
+#[should_panic(expected = "run rogue/missed --seeds 0..100 ended with 11")]
+fn a_test_fails_with_what_the_command_says() {
+    let registry = Registry::new().with::<Rogue>(files!("files", ["missed"]));
+    testing::run(&registry, "rogue/missed", 0..1);
+    testing::run(&registry, "rogue/missed", 0..100);
+}

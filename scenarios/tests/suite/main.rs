@@ -1,0 +1,6 @@
+//! The command under test: its verbs, its endings, and what it says of broken input.
+
+mod bad_input;
+mod command;
+mod endings;
+mod folder;
