@@ -66,6 +66,7 @@ fn runs_in_tick_mode_are_paths_of_the_explorer() {
         poll: ticks(2),
         contact: ticks(3),
         back_off: ticks(1),
+        back_off_slots: 1,
         owner_longest: Ratio::new(4, 3),
         ..leasing::Params::default()
     };

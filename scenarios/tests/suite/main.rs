@@ -1,6 +1,7 @@
 //! The command under test: its verbs, its endings, and what it says of broken input.
 
 mod bad_input;
+mod certify;
 mod command;
 mod endings;
 mod folder;
