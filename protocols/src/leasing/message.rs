@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use seedbed_model::{Canonical, NodeId, Nonce, Tag, TagKind};
+use seedbed_model::{Canonical, NodeId, Nonce, TagKind};
 
 use crate::seqpair::{Pair, Serial};
 
@@ -64,40 +64,29 @@ impl TagKind for PollNumber {
 ///
 /// A Manager that restarts does not know the numbers it gave, so its nonce comes first, as in PRS's ownership handle.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Generation {
-    /// The Manager's incarnation.
-    pub manager: Nonce,
-    /// Its count of the range's assignments.
-    pub number: Tag<GenerationNumber>,
-}
+pub struct Generation(Serial<GenerationNumber>);
 
 impl Generation {
     /// The first generation that an incarnation of the Manager gives to a range.
     pub(super) fn first(manager: Nonce, range: RangeId) -> Self {
-        Generation { manager, number: Tag::first(u16::from(range.0)) }
+        Generation(Serial::before_first(manager, u16::from(range.0)))
     }
 
     /// The generation after this one. For the Manager alone.
     #[must_use]
     pub(super) fn next(self) -> Self {
-        Generation { number: self.number.next(), ..self }
+        Generation(self.0.next())
     }
 }
 
 impl fmt::Debug for Generation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LGN {:?}.{:?}", self.manager, self.number)
+        write!(f, "LGN {:?}", self.0)
     }
 }
 
-/// A state of the lease table: which incarnation's, and after which change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Edition {
-    /// The Manager's incarnation.
-    pub manager: Nonce,
-    /// The latest change in it.
-    pub number: Tag<LogNumber>,
-}
+/// A state of the lease table: which incarnation's of the Manager, and after which change.
+pub type Edition = Serial<LogNumber>;
 
 /// One line of the lease table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -111,8 +100,8 @@ pub struct Assignment {
 /// One line of the change log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Change {
-    /// Its place in the log.
-    pub number: Tag<LogNumber>,
+    /// What it makes of the table.
+    pub edition: Edition,
     /// Which range.
     pub range: RangeId,
     /// What it became.

@@ -123,11 +123,13 @@ impl Monitor {
         let Some(before) = self.lives.insert(range, Life { generation, holder: Some(node) }) else { return };
         match before.holder {
             Some(holder) if holder != node => {
-                let words = format!("{holder:?} holds {range:?} at {:?}, and {node:?} at {generation:?}", before.generation);
+                let words =
+                    format!("{holder:?} holds {range:?} at {:?}, and {node:?} at {generation:?}", before.generation);
                 watch.violated(SINGLE_COPY, words);
             }
             _ if generation <= before.generation => {
-                let words = format!("{node:?} holds {range:?} at {generation:?}; {:?} was lost before", before.generation);
+                let words =
+                    format!("{node:?} holds {range:?} at {generation:?}; {:?} was lost before", before.generation);
                 watch.violated(GENERATION_ONCE, words);
             }
             _ => {}

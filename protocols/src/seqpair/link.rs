@@ -13,39 +13,10 @@
 //!   know each other's incarnation before anything counts.
 
 use std::cmp::Ordering;
-use std::fmt::Debug;
-use std::hash::Hash;
 
-use seedbed_model::{Canonical, Nonce, Relevance, Tag, TagKind};
+use seedbed_model::{Canonical, Nonce, Relevance};
 
-/// A kind of sequence number: an empty enum that derives what plain data has.
-pub trait NumberKind: TagKind + Copy + Ord + Hash + Debug {}
-impl<K: TagKind + Copy + Ord + Hash + Debug> NumberKind for K {}
-
-/// A `<sequence number, nonce>` pair: one message of one incarnation.
-///
-/// Numbers of different incarnations are never compared: the nonce decides first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-#[canonical(unbounded)]
-pub struct Serial<K: NumberKind> {
-    /// The sender's incarnation.
-    pub nonce: Nonce,
-    /// The sender's count of its messages on this link.
-    pub number: Tag<K>,
-}
-
-impl<K: NumberKind> Serial<K> {
-    /// What precedes the first message of an incarnation; no message bears it.
-    pub fn before_first(nonce: Nonce, scope: u16) -> Self {
-        Serial { nonce, number: Tag::first(scope) }
-    }
-
-    /// The serial after this one. For the incarnation's node alone.
-    #[must_use]
-    pub fn next(self) -> Self {
-        Serial { number: self.number.next(), ..self }
-    }
-}
+use super::serial::{NumberKind, Serial};
 
 /// What every message on a link carries. `Own` numbers the sender's messages, `Remote` the receiver's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]

@@ -1,6 +1,7 @@
 //! Two parties that exchange messages over a link which drops what crossed (Centrifuge §2.3.2, PRS §4.3).
 //!
 //! - [`link`]: the layer, for any protocol between two parties: [`Link`], [`Pair`], [`Verdict`]
+//! - [`serial`]: `<number, nonce>` pairs, for whatever begins to count anew after a crash
 //! - `party`: a party that speaks when it likes, answers, and backs off after a race
 //! - `monitor`: no message is acted on out of context, and progress resumes
 //!
@@ -10,6 +11,7 @@ pub mod link;
 mod monitor;
 mod params;
 mod party;
+pub mod serial;
 #[cfg(test)]
 mod tests;
 
@@ -18,10 +20,11 @@ use seedbed_model::{
     Watch,
 };
 
-pub use link::{Checks, Heard, Link, NumberKind, Pair, Serial, Verdict};
+pub use link::{Checks, Heard, Link, Pair, Verdict};
 pub use monitor::Monitor;
 pub use params::{FORGET_DROPPED_NUMBER, NO_BACK_OFF, NO_NONCE, NO_SEQUENCE_PAIRS, Params};
 pub use party::Party;
+pub use serial::{NumberKind, Serial};
 
 /// The numbers that a party gives to its messages; its index is the scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use seedbed_model::{Canonical, Event, NodeId, Property, Watch};
 
-use super::link::{Heard, Serial};
+use super::link::Heard;
+use super::serial::Serial;
 use super::{Observation, SeqPair, Sequence};
 
 const IN_CONTEXT: &str = "in-context";
