@@ -2,7 +2,7 @@
 
 use super::bounds::Clock;
 use super::canonize::{fingerprint, permutations};
-use super::interned::{Interned, Work, initial};
+use super::interned::{Interned, Odometer, Work, initial};
 use super::pool::Id;
 use super::table::{Landings, Table};
 use super::{Bounds, Exploration, Progress, Stats, Verdict, report};
@@ -548,6 +548,8 @@ impl<P: Protocol> Search<'_, P> {
     ) -> (Vec<ScriptStep<P>>, Work) {
         let walker = &mut self.walker;
         let mut options = Vec::new();
+        // The search or the step before may have stopped in the middle of a choice's ways.
+        walker.store.odometer = Odometer::default();
         walker.store.reset(raw);
         walker.options(&mut options);
         for pick in &options {
@@ -563,7 +565,6 @@ impl<P: Protocol> Search<'_, P> {
                 let landed = if violation.is_none() { walker.canonize().fingerprint } else { 0 };
                 let found = wanted(landed, violation.as_ref());
                 if found {
-                    while walker.store.odometer.advance() {}
                     return (steps, next);
                 }
                 if !walker.store.odometer.advance() {
