@@ -115,8 +115,9 @@ impl<Own: NumberKind, Remote: NumberKind> Link<Own, Remote> {
             return Verdict::Stale;
         }
         if self.opens_session(pair, checks) {
+            // What was sent to an earlier incarnation the new one drops. What was sent to none yet may reach this one.
+            self.sent &= self.heard.is_none();
             self.heard = Some(pair.own);
-            self.sent = false;
             return Verdict::NewSession;
         }
         let races = checks.race && !self.is_latest(pair.heard, checks);
