@@ -24,6 +24,7 @@ pub fn shipped() -> Registry {
             check,
             [
                 "clock-beyond-bound",
+                "dying-owner",
                 "late-messages",
                 "manager-crash",
                 "owner-crash",

@@ -31,6 +31,8 @@ mod monitor;
 mod owner;
 mod params;
 #[cfg(test)]
+mod play;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
