@@ -32,7 +32,13 @@ pub fn summary(record: &CampaignRecord) -> String {
         ]);
     }
     let remarks: String = record.scenarios.iter().flat_map(remarks).collect();
-    format!("{}{remarks}{}\n", table.text(), verdict(record))
+    format!("{}{remarks}{}{}\n", table.text(), to_see(record), verdict(record))
+}
+
+/// The lines that replay the first fall of each kind that was expected: those not expected have their own blocks.
+fn to_see(record: &CampaignRecord) -> String {
+    let expected = record.scenarios.iter().flat_map(|scenario| &scenario.falls).filter(|fall| fall.expected);
+    expected.map(|fall| format!("to see {} fall: {}\n", fall.property, fall.first.paste)).collect()
 }
 
 fn title(scenario: &ScenarioRecord) -> String {

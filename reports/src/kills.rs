@@ -1,6 +1,6 @@
 //! The kill table: what each engine found of each mutant.
 
-use seedbed_model::record::{Detection, KillRecord};
+use seedbed_model::record::{Detection, Kill, KillRecord};
 
 use crate::number;
 use crate::table::{Side, Table};
@@ -19,13 +19,24 @@ pub fn summary(record: &KillRecord) -> String {
         table.row([
             kill.protocol.clone(),
             kill.mutant.clone(),
-            kill.declared.clone(),
+            declared(kill).to_owned(),
             detection(&kill.explorer, "state"),
             detection(&kill.simulator, "seed"),
             kill.verdict.clone(),
         ]);
     }
-    format!("{}{}\n", table.text(), verdict(record))
+    let reasons: String = record.rows.iter().filter_map(reason).collect();
+    format!("{}{reasons}{}\n", table.text(), verdict(record))
+}
+
+/// In the table, without the reason that may follow a colon.
+fn declared(kill: &Kill) -> &str {
+    kill.declared.split(':').next().unwrap_or_default()
+}
+
+fn reason(kill: &Kill) -> Option<String> {
+    let (what, why) = kill.declared.split_once(": ")?;
+    Some(format!("{}/{} is {what}: {why}\n", kill.protocol, kill.mutant))
 }
 
 fn detection(detection: &Detection, unit: &str) -> String {
@@ -50,7 +61,7 @@ fn verdict(record: &KillRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use seedbed_model::record::{Header, Kill};
+    use seedbed_model::record::Header;
 
     #[test]
     fn a_row_tells_where_and_after_how_much_each_engine_found_it() {
@@ -72,11 +83,21 @@ mod tests {
             verdict: "killed".into(),
             as_declared: true,
         };
-        let record = KillRecord { header: Header::new("kills", "unknown"), rows: vec![kill], code: 0 };
+        let harmless = Kill {
+            mutant: "slow".into(),
+            declared: "harmless: nobody waits".into(),
+            explorer: Detection::default(),
+            verdict: "harmless as declared".into(),
+            ..kill.clone()
+        };
+        let rows = vec![kill, harmless];
+        let record = KillRecord { header: Header::new("kills", "unknown"), rows, code: 0 };
         let expected = "\
 protocol  mutant     declared           explorer                                simulator             verdict
 leasing   no-margin  single-copy falls  single-copy at race after 1,200 states  nothing in 200 seeds  killed
-1 mutant: all as declared
+leasing   slow       harmless           not tried                               nothing in 200 seeds  harmless as declared
+leasing/slow is harmless: nobody waits
+2 mutants: all as declared
 ";
         assert_eq!(summary(&record), expected);
     }

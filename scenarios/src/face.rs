@@ -1,11 +1,14 @@
 //! A protocol with its types erased: what the commands do with any of them.
 
 use std::marker::PhantomData;
+use std::ops::{ControlFlow, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::explore::{self, Bounds, Progress, Stats, Verdict};
-use seedbed_model::{Family, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep};
+use seedbed_model::{
+    Family, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep, TraceStep, Violation,
+};
 use seedbed_sim::{Run, Seed, Settings};
-use std::ops::{ControlFlow, Range};
 use toml::Table;
 
 use crate::drive;
@@ -49,7 +52,7 @@ pub(crate) struct Counterexample {
 #[derive(Debug, Clone)]
 pub(crate) struct Traced {
     pub(crate) run: Run,
-    pub(crate) trace: Vec<seedbed_model::TraceStep>,
+    pub(crate) trace: Vec<TraceStep>,
     /// The named choices, where the run is a script (in tick mode).
     pub(crate) script: Option<PinnedScript>,
 }
@@ -138,10 +141,9 @@ impl<F: Family> Face for FamilyFace<F> {
     ) -> Result<Explored, String> {
         let protocol = Self::build(setup)?;
         let found = explore::explore(&protocol, bounds, watch)?;
-        let counterexample = found.script.map(|script| Counterexample {
-            replayed: seedbed_model::replay(&protocol, &script),
-            script: pinned(&script),
-        });
+        let counterexample = found
+            .script
+            .map(|script| Counterexample { replayed: replayed(&protocol, &script), script: pinned(&script) });
         Ok(Explored {
             verdict: found.verdict,
             stats: found.stats,
@@ -155,7 +157,7 @@ impl<F: Family> Face for FamilyFace<F> {
         let protocol = Self::build(setup)?;
         let (steps, unread) = read_steps(&script.steps);
         let script = Script { tick: script.tick, untimed: script.untimed, offsets: script.offsets.clone(), steps };
-        let mut replayed = seedbed_model::replay(&protocol, &script);
+        let mut replayed = replayed(&protocol, &script);
         replayed.drift = replayed.drift.or(unread);
         Ok(replayed)
     }
@@ -180,6 +182,41 @@ impl<F: Family> Face for FamilyFace<F> {
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String> {
         Ok(drive::divergence(&Self::build(setup)?, settings, seed))
     }
+}
+
+/// Replays a script. A broken assertion of the protocol ends it, and is a finding like any other.
+fn replayed<P: Protocol>(protocol: &P, script: &Script<P>) -> Replayed {
+    match caught(|| seedbed_model::replay(protocol, script)) {
+        Ok(replayed) => replayed,
+        Err(panic) => broken(protocol, script, panic),
+    }
+}
+
+/// A script in which some step panics: everything before it, and the step without what it did.
+fn broken<P: Protocol>(protocol: &P, script: &Script<P>, panic: Violation) -> Replayed {
+    let mut before = script.clone();
+    // The panic ends the script but for steps that nobody meant to follow it: the last step is the first to be tried.
+    while let Some(step) = before.steps.pop() {
+        let Ok(mut replayed) = caught(|| seedbed_model::replay(protocol, &before)) else { continue };
+        let at_ns = replayed.trace.last().map_or(0, |step| step.at_ns);
+        let number = before.steps.len() as u64 + 1;
+        replayed.trace.push(TraceStep::of(&protocol.nodes(), number, at_ns, &step.choice, &[]));
+        replayed.digest = seedbed_model::hash(replayed.digest, &seedbed_model::encoding(&step.choice));
+        replayed.violations.push(panic);
+        return replayed;
+    }
+    // A start panics, before any step.
+    Replayed { trace: Vec::new(), digest: 0, violations: vec![panic], drift: None }
+}
+
+/// Runs a protocol's steps; a panic becomes the violation that it is.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Violation> {
+    // Nothing of what the work was changing is looked at after a panic.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        Violation { property: "panic".into(), detail: text.unwrap_or_else(|| "a panic without words".into()) }
+    })
 }
 
 /// Each choice as the hexadecimal digits of its canonical encoding.

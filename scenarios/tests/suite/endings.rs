@@ -8,6 +8,8 @@ use seedbed::model::{
 use seedbed::{Registry, files, testing};
 use serde::{Deserialize, Serialize};
 
+use crate::folder::Folder;
+
 /// What a protocol must not have: something outside that it remembers.
 static OUTSIDE: AtomicU32 = AtomicU32::new(0);
 
@@ -101,6 +103,26 @@ fn a_broken_assertion_is_a_panic_with_its_message_and_a_line_to_paste() {
     assert!(said.contains("panic fell: ") && said.contains("4 decisions are too many"), "{said}");
     assert!(said.contains("replay rogue/idle --seed 0 --mutant panics"), "{said}");
     assert_eq!(rogue("replay rogue/idle --seed 0 --mutant panics").0, 13);
+}
+
+#[test]
+fn a_broken_assertion_is_found_by_the_explorer_too() {
+    let (code, said) = rogue("check rogue --mutant panics");
+    assert_eq!(code, 13, "{said}");
+    assert!(said.contains("panic: ") && said.contains("4 decisions are too many"), "{said}");
+    assert!(said.contains("   4    0s  rogue  decides true\n"), "the counterexample ends where it panics:\n{said}");
+    assert!(!said.contains("bug of Seedbed"), "{said}");
+}
+
+#[test]
+fn a_panic_is_pinned_and_replays_as_the_same() {
+    let folder = Folder::new("panic");
+    let pin = folder.path("pin.toml");
+    for command in ["check rogue", "run rogue/idle"] {
+        assert_eq!(rogue(&format!("{command} --mutant panics --trace {pin}")).0, 13);
+        let (code, said) = rogue(&format!("replay {pin}"));
+        assert_eq!((code, said.contains("\nsame: panic falls")), (0, true), "{said}");
+    }
 }
 
 #[test]
