@@ -30,23 +30,30 @@ pub(super) fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<St
         all.push("clock offsets: whole ticks, fixed for the run".to_owned());
     }
     if let Some(capacity) = bounds.capacity {
-        all.push(format!("links hold {capacity} messages each way; of one too many, any is lost"));
+        let messages = if capacity == 1 { "message" } else { "messages" };
+        all.push(format!("links hold {capacity} {messages} each way; of one too many, any is lost"));
     }
     match (bounds.delay, bounds.losses) {
         (None, 0) => all.push("messages take any time, for ever included; none is lost otherwise".to_owned()),
         (None, _) => all.push("messages take any time".to_owned()),
-        (Some(delay), _) => all.push(format!("messages take at most {delay} ticks")),
+        (Some(delay), _) => all.push(match delay {
+            0 => "messages arrive before time passes".to_owned(),
+            1 => "messages take at most a tick".to_owned(),
+            _ => format!("messages take at most {delay} ticks"),
+        }),
     }
-    let budget = |count: u32, what: &str| {
-        format!("{} {what}", if count == 0 { "no".to_owned() } else { format!("at most {count}") })
+    let budget = |count: u32, one: &str, many: &str| match count {
+        0 => format!("no {many}"),
+        1 => format!("at most 1 {one}"),
+        _ => format!("at most {count} {many}"),
     };
     all.push(
         [
-            budget(bounds.losses, "losses"),
-            budget(bounds.duplicates, "duplicates"),
-            budget(bounds.crashes, "crashes"),
-            budget(bounds.pauses, "pauses"),
-            budget(bounds.cuts, "cuts"),
+            budget(bounds.losses, "loss", "losses"),
+            budget(bounds.duplicates, "duplicate", "duplicates"),
+            budget(bounds.crashes, "crash", "crashes"),
+            budget(bounds.pauses, "pause", "pauses"),
+            budget(bounds.cuts, "cut", "cuts"),
         ]
         .join(", "),
     );

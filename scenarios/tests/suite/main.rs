@@ -3,5 +3,6 @@
 mod bad_input;
 mod certify;
 mod command;
+mod documents;
 mod endings;
 mod folder;
