@@ -137,15 +137,22 @@ fn a_counterexample_is_a_path_and_its_permutations_are_not_repeated() {
 #[test]
 fn reductions_keep_verdicts_and_depths() {
     let full = Bounds { capacity: Some(1), symmetry: false, drop_dead: false, ..Bounds::default() };
-    let reductions =
-        [Bounds { symmetry: true, ..full.clone() }, Bounds { drop_dead: true, ..full.clone() }, Bounds { symmetry: true, drop_dead: true, ..full.clone() }];
+    let reductions = [
+        Bounds { symmetry: true, ..full.clone() },
+        Bounds { drop_dead: true, ..full.clone() },
+        Bounds { symmetry: true, drop_dead: true, ..full.clone() },
+    ];
     for mutants in [&[][..], &["from-receipt"], &["no-margin"]] {
         let protocol = build::<lease_timers::LeaseTimers>(Default::default(), mutants);
         let reference = explore(&protocol, &full, &mut |_| true).expect("the bounds fit");
         let length = reference.script.as_ref().map(|script| script.steps.len());
         for bounds in &reductions {
             let reduced = explore(&protocol, bounds, &mut |_| true).expect("the bounds fit");
-            assert_eq!(reduced.verdict == Verdict::Holds, reference.verdict == Verdict::Holds, "{mutants:?} {bounds:?}");
+            assert_eq!(
+                reduced.verdict == Verdict::Holds,
+                reference.verdict == Verdict::Holds,
+                "{mutants:?} {bounds:?}"
+            );
             assert_eq!(reduced.script.map(|script| script.steps.len()), length, "{mutants:?} {bounds:?}");
             assert!(reduced.stats.unique <= reference.stats.unique);
         }
@@ -156,7 +163,8 @@ fn reductions_keep_verdicts_and_depths() {
 #[test]
 fn state_counts_are_pinned() {
     let protocol = build::<lease_timers::LeaseTimers>(Default::default(), &[]);
-    let found = explore(&protocol, &Bounds { capacity: Some(1), ..Bounds::default() }, &mut |_| true).expect("the bounds fit");
+    let found =
+        explore(&protocol, &Bounds { capacity: Some(1), ..Bounds::default() }, &mut |_| true).expect("the bounds fit");
     assert_eq!(found.verdict, Verdict::Holds);
     assert!(found.stats.exhausted && !found.stats.cut);
     assert_eq!((found.stats.unique, found.stats.total, found.stats.depth), (4965, 17241, 22));
