@@ -70,7 +70,8 @@ pub struct TagSpace {
 /// The explorer renames tags by rank, space by space, so that a behaviour that counts up for ever still closes. That
 /// is sound under one rule: **whoever takes `next` holds the largest tag of its space** (one allocator for a space,
 /// which never forgets its last), and nobody tests two tags for being adjacent. Tags of different spaces are never
-/// compared (checked).
+/// compared. A node that counts anew after a crash forgets its last: its numbers are [`crate::Serial`]s, whose
+/// incarnations are spaces of their own. Never make a tag up: a marker (`Gone`) says that a tag no longer matters.
 pub struct Tag<K> {
     scope: u16,
     rank: u32,

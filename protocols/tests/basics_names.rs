@@ -5,9 +5,9 @@ mod walk;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use seedbed_model::{Data, Decoder, NodeId, Nonce, Renaming, Stamp, Tag, TagSpace, encoding};
+use seedbed_model::{Data, Decoder, NodeId, Nonce, Renaming, Stamp, TagSpace, encoding};
 use seedbed_protocols::basics::paxos::message::{Ballot, Durable, Message, Proposal, Record, Timer, Value};
-use seedbed_protocols::basics::request::{RequestId, RequestNumber};
+use seedbed_protocols::basics::request::RequestId;
 use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos};
 use walk::renamed;
 
@@ -64,7 +64,7 @@ fn record() -> impl Strategy<Value = Record> {
 /// Requests of one session, of up to ten numbers.
 fn requests() -> impl Strategy<Value = Vec<RequestId>> {
     let request = (0u16..3, 0u32..10).prop_map(|(node, count)| {
-        (0..count).fold(RequestId::before_first(Nonce::first(node)), |request, _| request.next())
+        (0..count).fold(RequestId::before_first(Nonce::first(node), node), |request, _| request.next())
     });
     prop::collection::vec(request, 1..8)
 }
@@ -155,11 +155,15 @@ fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).flat_map(move |a| (0..count).map(move |b| (a, b)))
 }
 
-/// Two sessions' numbers are one space: whoever compares them compares the sessions first.
+/// An incarnation counts from the first number: its numbers are never ranked together with another's.
 #[test]
-fn requests_of_a_node_share_one_space_across_sessions() {
-    let first: Tag<RequestNumber> = Tag::first(2);
+fn requests_of_two_incarnations_are_ranked_apart() {
     let session = Nonce::first(2);
-    assert_eq!(RequestId::before_first(session).number.space(), first.space());
-    assert_ne!(RequestId::before_first(session.next()), RequestId::before_first(session));
+    let old = RequestId::before_first(session, 2).next().next();
+    let new = RequestId::before_first(session.next(), 2).next();
+    let mut ranking = Ranking::default();
+    renamed(&(old, new), &mut ranking);
+    ranking.replace = true;
+    let ranked = renamed(&(old, new), &mut ranking);
+    assert!(ranked.0 < ranked.1 && ranked.0.number == ranked.1.number, "{ranked:?}");
 }

@@ -4,8 +4,9 @@ mod walk;
 
 use seedbed_model::explore::{Bounds, Clock, Verdict, Walk, accepts, explore};
 use seedbed_model::script::{self, Scripted};
-use seedbed_model::{Family, Mutants, Plain, Protocol, Script, Span, apply, replay};
+use seedbed_model::{Family, Mutants, Plain, Protocol, Ratio, Script, Span, apply, replay};
 use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos};
+use seedbed_protocols::{leasing, seqpair};
 use walk::fixed_picks;
 
 fn build<F: Family>(params: F::Params, mutants: &[&str]) -> F::Protocol {
@@ -80,6 +81,23 @@ fn the_interned_and_the_plain_store_agree_on_paxos() {
     let protocol = build::<paxos::Paxos>(paxos::Params { rounds: 3, retry_slots: 2, ..Default::default() }, &[]);
     check_agreement(&protocol, &faulty());
     check_agreement(&protocol, &Bounds { clock: Clock::Untimed, ..faulty() });
+}
+
+#[test]
+fn the_interned_and_the_plain_store_agree_on_sequence_pairs_and_leasing() {
+    check_agreement(&build::<seqpair::SeqPair>(Default::default(), &[]), &faulty());
+    let params = leasing::Params {
+        lease: Span::ticks(3),
+        margin: Span::ticks(4),
+        renew: Span::ticks(1),
+        poll: Span::ticks(2),
+        contact: Span::ticks(3),
+        back_off: Span::ticks(1),
+        back_off_slots: 1,
+        owner_longest: Ratio::new(4, 3),
+        ..leasing::Params::default()
+    };
+    check_agreement(&build::<leasing::Leasing>(params, &[]), &faulty());
 }
 
 /// A store that forgets to discard a timer, loses a message or keeps a crashed node's memory is found out.

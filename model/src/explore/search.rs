@@ -253,6 +253,13 @@ struct Bad {
     in_state: bool,
 }
 
+/// Whether a path is walked over rows whose names are kept, so that its script runs in a plain world.
+#[derive(Clone, Copy, PartialEq)]
+enum Names {
+    AsTheyAre,
+    Renamed,
+}
+
 struct Search<'p, P: Protocol> {
     protocol: &'p P,
     bounds: &'p Bounds,
@@ -508,71 +515,77 @@ impl<P: Protocol> Search<'_, P> {
         }
         chain.reverse();
         let fingerprints = self.table.by_index();
-        self.walker.store.keeps_names = true;
-        let goals: Vec<u64> = chain.iter().map(|state| fingerprints[*state as usize]).collect();
-        let mut raw = self.raw_start(goals[0]);
-        let mut script = self.walker.script_from(&raw);
-        for &goal in &goals[1..] {
-            let elapsed = elapsed_in(&script);
-            let (steps, next) = self.raw_step(&raw, elapsed, |landed, violation| violation.is_none() && landed == goal);
-            script.steps.extend(steps);
-            raw = next;
-        }
-        if !bad.in_state {
-            let elapsed = elapsed_in(&script);
-            let fell =
-                |_, violation: Option<&Violation>| violation.is_some_and(|v| v.property == bad.violation.property);
-            let (steps, _) = self.raw_step(&raw, elapsed, fell);
-            script.steps.extend(steps);
-        }
-        script
+        let path: Vec<u64> = chain.iter().map(|state| fingerprints[*state as usize]).collect();
+        // A protocol that breaks the rule of `Tag` can have a path that exists under renaming alone. Then the names of the
+        // script are the renamed ones: better a script that drifts than none.
+        let named = self.walk_path(bad, &path, Names::AsTheyAre);
+        named.or_else(|| self.walk_path(bad, &path, Names::Renamed)).expect("the search walked this path")
     }
 
-    fn raw_start(&mut self, goal: u64) -> Work {
+    fn walk_path(&mut self, bad: &Bad, path: &[u64], names: Names) -> Option<Script<P>> {
+        self.walker.store.keeps_names = names == Names::AsTheyAre;
+        let mut row = self.first_row(path[0], names)?;
+        let mut script = self.walker.script_from(&row);
+        for &goal in &path[1..] {
+            let lands = |landed, violation: Option<&Violation>| violation.is_none() && landed == goal;
+            let (steps, next) = self.step_to(&row, elapsed_in(&script), names, lands)?;
+            script.steps.extend(steps);
+            row = next;
+        }
+        if !bad.in_state {
+            let falls =
+                |_, violation: Option<&Violation>| violation.is_some_and(|v| v.property == bad.violation.property);
+            script.steps.extend(self.step_to(&row, elapsed_in(&script), names, falls)?.0);
+        }
+        Some(script)
+    }
+
+    fn first_row(&mut self, goal: u64, names: Names) -> Option<Work> {
         for row in self.walker.initial.clone() {
             self.walker.store.reset(&row);
             self.walker.store.work.tags_changed = true;
             if self.walker.canonize().fingerprint == goal {
-                return row;
+                return Some(if names == Names::AsTheyAre { row } else { self.walker.store.work.clone() });
             }
         }
-        unreachable!("the first state of a path is initial")
+        None
     }
 
-    /// The first way on from `raw` that `wanted` accepts, and the row it leads to.
-    fn raw_step(
+    /// The first way on from `row` that `wanted` accepts, and the row it leads to.
+    fn step_to(
         &mut self,
-        raw: &Work,
+        row: &Work,
         elapsed: Span,
+        names: Names,
         wanted: impl Fn(u64, Option<&Violation>) -> bool,
-    ) -> (Vec<ScriptStep<P>>, Work) {
+    ) -> Option<(Vec<ScriptStep<P>>, Work)> {
         let walker = &mut self.walker;
         let mut options = Vec::new();
         // The search or the step before may have stopped in the middle of a choice's ways.
         walker.store.odometer = Odometer::default();
-        walker.store.reset(raw);
+        walker.store.reset(row);
         walker.options(&mut options);
         for pick in &options {
             loop {
-                walker.store.reset(raw);
+                walker.store.reset(row);
                 let named = walker.named(pick, elapsed);
                 walker.take(pick);
                 let steps = walker.script_steps(named, elapsed);
                 let violation = walker.store.taken.violation.take();
                 walker.store.drop_dead(false);
-                let next = walker.store.work.clone();
+                let kept = walker.store.work.clone();
                 walker.store.work.tags_changed = true;
                 let landed = if violation.is_none() { walker.canonize().fingerprint } else { 0 };
-                let found = wanted(landed, violation.as_ref());
-                if found {
-                    return (steps, next);
+                if wanted(landed, violation.as_ref()) {
+                    let next = if names == Names::AsTheyAre { kept } else { walker.store.work.clone() };
+                    return Some((steps, next));
                 }
                 if !walker.store.odometer.advance() {
                     break;
                 }
             }
         }
-        unreachable!("the path was walked before")
+        None
     }
 }
 

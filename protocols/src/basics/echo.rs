@@ -166,7 +166,7 @@ impl Protocol for Echo {
     fn start(&self, (): &(), nonce: Nonce, cx: &mut Context<'_, Self>) -> State {
         match cx.node() {
             SERVER => State::Server,
-            _ => State::Client(Client { last: RequestId::before_first(nonce), open: None }),
+            _ => State::Client(Client { last: RequestId::before_first(nonce, nonce.scope()), open: None }),
         }
     }
 

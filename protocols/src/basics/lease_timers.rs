@@ -191,7 +191,7 @@ impl Protocol for LeaseTimers {
 
     fn start(&self, (): &(), nonce: Nonce, cx: &mut Context<'_, Self>) -> State {
         if cx.node() != GRANTOR {
-            return State::Holder(Holder { last: RequestId::before_first(nonce), waiting: false });
+            return State::Holder(Holder { last: RequestId::before_first(nonce, nonce.scope()), waiting: false });
         }
         // Whatever an earlier incarnation promised has run out after this.
         if !self.mutants.has(NO_START_WAIT) {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, Context, Nonce, Relevance};
+use seedbed_model::{Canonical, Context, Nonce, Relevance, Serial};
 
 use super::message::{Assignment, Change, Edition, Generation, Message, News, PollNumber, RangeId};
 use super::params::{NO_CONTACT_TIMEOUT, NO_SNAPSHOT_DIFF};
 use super::{Leasing, MANAGER, Observation, Timer};
-use crate::seqpair::Serial;
 
 type Cx<'a> = Context<'a, Leasing>;
 

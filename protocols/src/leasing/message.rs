@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use seedbed_model::{Canonical, NodeId, Nonce, TagKind};
+use seedbed_model::{Canonical, NodeId, Nonce, Serial, TagKind};
 
-use crate::seqpair::{Pair, Serial};
+use crate::seqpair::Pair;
 
 /// A leased range of the name space, by its index in the Manager's table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]

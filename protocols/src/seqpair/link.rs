@@ -14,9 +14,7 @@
 
 use std::cmp::Ordering;
 
-use seedbed_model::{Canonical, Nonce, Relevance};
-
-use super::serial::{NumberKind, Serial};
+use seedbed_model::{Canonical, Nonce, NumberKind, Relevance, Serial};
 
 /// What every message on a link carries. `Own` numbers the sender's messages, `Remote` the receiver's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]

@@ -1,7 +1,6 @@
 //! Two parties that exchange messages over a link which drops what crossed (Centrifuge §2.3.2, PRS §4.3).
 //!
 //! - [`link`]: the layer, for any protocol between two parties: [`Link`], [`Pair`], [`Verdict`]
-//! - [`serial`]: `<number, nonce>` pairs, for whatever begins to count anew after a crash
 //! - `party`: a party that speaks when it likes, answers, and backs off after a race
 //! - `monitor`: no message is acted on out of context, and progress resumes
 //!
@@ -11,7 +10,6 @@ pub mod link;
 mod monitor;
 mod params;
 mod party;
-pub mod serial;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +22,6 @@ pub use link::{Checks, Heard, Link, Pair, Verdict};
 pub use monitor::Monitor;
 pub use params::{FORGET_DROPPED_NUMBER, NO_BACK_OFF, NO_NONCE, NO_SEQUENCE_PAIRS, Params};
 pub use party::Party;
-pub use serial::{NumberKind, Serial};
 
 /// The numbers that a party gives to its messages; its index is the scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, Event, NodeId, Property, Watch};
+use seedbed_model::{Canonical, Event, NodeId, Property, Serial, Watch};
 
 use super::link::Heard;
-use super::serial::Serial;
 use super::{Observation, SeqPair, Sequence};
 
 const IN_CONTEXT: &str = "in-context";

@@ -1,10 +1,10 @@
 //! One test for each sentence about sequence numbers and nonces, on two ends alone.
 
 use proptest::prelude::*;
-use seedbed_model::{Nonce, Relevance};
+use seedbed_model::{Nonce, Relevance, Serial};
 
+use super::Sequence;
 use super::link::{Checks, Heard, Link, Pair, Verdict};
-use super::{Sequence, Serial};
 
 type End = Link<Sequence, Sequence>;
 type Sent = Pair<Sequence, Sequence>;

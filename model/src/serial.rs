@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use seedbed_model::{Canonical, Decoder, Encoder, Malformed, NodeId, Nonce, Renaming, Stamp, Tag, TagKind, TagSpace};
+use crate::canonical::{Canonical, Decoder, Encoder, Malformed, Renaming};
+use crate::name::{NodeId, Nonce, Tag, TagKind, TagSpace};
+use crate::time::Stamp;
 
 /// A kind of number: an empty enum that derives what plain data has.
 pub trait NumberKind: TagKind + Copy + Ord + Hash + Debug {}
