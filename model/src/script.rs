@@ -36,6 +36,8 @@ pub struct Script<P: Protocol> {
     pub untimed: bool,
     /// `offsets[i]`: how far node `i`'s clock is ahead [ns]; empty if none is.
     pub offsets: Vec<i64>,
+    /// Answers to what the starts draw, in the order of the nodes; empty if each is the first.
+    pub starts: Vec<u32>,
     /// What happens, after every node has started.
     pub steps: Vec<ScriptStep<P>>,
 }
@@ -43,7 +45,7 @@ pub struct Script<P: Protocol> {
 impl<P: Protocol> Script<P> {
     /// A script of a timed world with exact clocks and the usual tick.
     pub fn new(steps: Vec<ScriptStep<P>>) -> Self {
-        Script { tick: Span::TICK, untimed: false, offsets: Vec::new(), steps }
+        Script { tick: Span::TICK, untimed: false, offsets: Vec::new(), starts: Vec::new(), steps }
     }
 }
 
@@ -169,11 +171,14 @@ pub fn started_for<P: Protocol>(protocol: &P, script: &Script<P>) -> Plain<P, Sc
     let mut world = Plain::new(protocol.clone(), Scripted::new(protocol.clone(), script.tick));
     world.driver.untimed = script.untimed;
     world.driver.offsets.clone_from(&script.offsets);
+    world.driver.answers = script.starts.iter().copied().collect();
     for node in world.nodes() {
         let started = world::apply(&mut world, &Choice::At(node, Local::Start));
         debug_assert!(started.is_ok(), "a node that is down can start");
     }
     world.driver.effects.clear();
+    world.driver.answers.clear();
+    world.driver.missing = 0;
     world
 }
 

@@ -156,7 +156,13 @@ impl<F: Family> Face for FamilyFace<F> {
     fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String> {
         let protocol = Self::build(setup)?;
         let (steps, unread) = read_steps(&script.steps);
-        let script = Script { tick: script.tick, untimed: script.untimed, offsets: script.offsets.clone(), steps };
+        let script = Script {
+            tick: script.tick,
+            untimed: script.untimed,
+            offsets: script.offsets.clone(),
+            starts: script.starts.clone(),
+            steps,
+        };
         let mut replayed = replayed(&protocol, &script);
         replayed.drift = replayed.drift.or(unread);
         Ok(replayed)
@@ -230,6 +236,7 @@ fn pinned<P: Protocol>(script: &Script<P>) -> PinnedScript {
         tick: script.tick,
         untimed: script.untimed,
         offsets: script.offsets.clone(),
+        starts: script.starts.clone(),
         steps: script.steps.iter().map(step).collect(),
     }
 }

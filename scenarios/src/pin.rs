@@ -49,6 +49,9 @@ pub(crate) struct PinnedScript {
     /// `offsets[i]`: how far node `i`'s clock is ahead [ns].
     #[serde(default)]
     pub(crate) offsets: Vec<i64>,
+    /// What the starts drew, in the order of the nodes; left out if each is the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) starts: Vec<u32>,
     pub(crate) steps: Vec<PinnedStep>,
 }
 
@@ -134,7 +137,7 @@ mod tests {
             digest: "00000000000000ff".into(),
             mutants: vec!["no-number-check".into()],
             params: Table::new(),
-            script: Some(PinnedScript { tick: Span::TICK, untimed: false, offsets: vec![-1], steps }),
+            script: Some(PinnedScript { tick: Span::TICK, untimed: false, offsets: vec![-1], starts: vec![1], steps }),
             seeded: None,
         };
         let source = Source { name: "pin.toml".into(), text: pin.text().unwrap() };

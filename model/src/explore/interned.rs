@@ -67,6 +67,14 @@ pub(super) struct Work {
     pub(super) tags_changed: bool,
 }
 
+/// A row in which every node has just started.
+#[derive(Debug, Clone)]
+pub(super) struct Initial {
+    pub(super) row: Work,
+    /// What the starts drew, in order.
+    pub(super) starts: Vec<u32>,
+}
+
 /// One way a step can go.
 struct Branch {
     writes: Box<[(u16, Id)]>,
@@ -197,7 +205,7 @@ pub(super) struct Interned<P: Protocol> {
 
 /// The interned store of a run whose nodes have all just started, with its initial rows: one for each combination of
 /// clock offsets.
-pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Interned<P>, Vec<Work>), String> {
+pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Interned<P>, Vec<Initial>), String> {
     let count = protocol.nodes().len();
     if count == 0 || count > usize::from(u16::MAX) {
         return Err(format!("a protocol has 1 to 65,535 nodes, not {count}"));
@@ -218,7 +226,7 @@ pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Int
                 crate::world::apply(&mut store, &crate::Choice::At(node, local))
                     .map_err(|refused| refused.to_string())?;
             }
-            rows.push(store.work.clone());
+            rows.push(Initial { row: store.work.clone(), starts: store.taken.answers.clone() });
             if !store.odometer.advance() {
                 break;
             }

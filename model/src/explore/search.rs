@@ -2,7 +2,7 @@
 
 use super::bounds::Clock;
 use super::canonize::{fingerprint, permutations};
-use super::interned::{Interned, Odometer, Work, initial};
+use super::interned::{Initial, Interned, Odometer, Work, initial};
 use super::pool::Id;
 use super::table::{Landings, Table};
 use super::{Bounds, Exploration, Progress, Stats, Verdict, report};
@@ -65,7 +65,7 @@ impl Level {
 /// An interned store that walks from row to row.
 pub(super) struct Walker<P: Protocol> {
     pub(super) store: Interned<P>,
-    pub(super) initial: Vec<Work>,
+    pub(super) initial: Vec<Initial>,
     permutations: Vec<Vec<NodeId>>,
     ranked: bool,
     other: Work,
@@ -225,10 +225,10 @@ impl<P: Protocol> Walker<P> {
     }
 
     /// A script without steps yet, for a walk from the initial row `start`.
-    pub(super) fn script_from(&self, start: &Work) -> Script<P> {
+    pub(super) fn script_from(&self, start: &Work, starts: Vec<u32>) -> Script<P> {
         let bounds = &self.store.bounds;
         let offsets = self.store.offsets(start);
-        Script { tick: bounds.tick, untimed: bounds.clock == Clock::Untimed, offsets, steps: Vec::new() }
+        Script { tick: bounds.tick, untimed: bounds.clock == Clock::Untimed, offsets, starts, steps: Vec::new() }
     }
 
     /// The script steps of the way just taken: the choice, and the losses of links that were full.
@@ -315,8 +315,8 @@ pub(super) fn run<P: Protocol>(
 
 impl<P: Protocol> Search<'_, P> {
     fn begin(&mut self) {
-        for row in self.walker.initial.clone() {
-            self.walker.store.reset(&row);
+        for initial in self.walker.initial.clone() {
+            self.walker.store.reset(&initial.row);
             self.walker.store.work.tags_changed = true;
             let landed = self.walker.canonize();
             self.stats.total += 1;
@@ -524,8 +524,8 @@ impl<P: Protocol> Search<'_, P> {
 
     fn walk_path(&mut self, bad: &Bad, path: &[u64], names: Names) -> Option<Script<P>> {
         self.walker.store.keeps_names = names == Names::AsTheyAre;
-        let mut row = self.first_row(path[0], names)?;
-        let mut script = self.walker.script_from(&row);
+        let (mut row, starts) = self.first_row(path[0], names)?;
+        let mut script = self.walker.script_from(&row, starts);
         for &goal in &path[1..] {
             let lands = |landed, violation: Option<&Violation>| violation.is_none() && landed == goal;
             let (steps, next) = self.step_to(&row, elapsed_in(&script), names, lands)?;
@@ -540,12 +540,13 @@ impl<P: Protocol> Search<'_, P> {
         Some(script)
     }
 
-    fn first_row(&mut self, goal: u64, names: Names) -> Option<Work> {
-        for row in self.walker.initial.clone() {
+    fn first_row(&mut self, goal: u64, names: Names) -> Option<(Work, Vec<u32>)> {
+        for Initial { row, starts } in self.walker.initial.clone() {
             self.walker.store.reset(&row);
             self.walker.store.work.tags_changed = true;
             if self.walker.canonize().fingerprint == goal {
-                return Some(if names == Names::AsTheyAre { row } else { self.walker.store.work.clone() });
+                let row = if names == Names::AsTheyAre { row } else { self.walker.store.work.clone() };
+                return Some((row, starts));
             }
         }
         None

@@ -1,7 +1,7 @@
 //! Single paths through the explorer's world: sampled walks, and whether a script is a path.
 
 use super::Bounds;
-use super::interned::Work;
+use super::interned::{Initial, Work};
 use super::pool::Id;
 use super::search::{Pick, Walker};
 use crate::canonical::{Canonical, Encoder, encoding};
@@ -36,19 +36,27 @@ impl<P: Protocol> Walk<P> {
     /// # Errors
     /// If the bounds do not fit the protocol.
     pub fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
-        Self::from_offsets(protocol, bounds, &[])
+        Self::at_start_of(protocol, bounds, &Script::new(Vec::new()))
     }
 
-    /// A walk from the initial state with these clock offsets [ns].
+    /// A walk from the initial state that `script` starts from.
     ///
     /// # Errors
-    /// If the bounds do not fit the protocol, or the offsets are not within its clock bounds.
-    pub fn from_offsets(protocol: &P, bounds: &Bounds, offsets: &[i64]) -> Result<Self, String> {
+    /// If the bounds do not fit the protocol, or it has no such initial state.
+    pub fn at_start_of(protocol: &P, bounds: &Bounds, script: &Script<P>) -> Result<Self, String> {
         let mut walker = Walker::new(protocol, bounds)?;
         walker.store.keeps_names = true;
-        let wanted = if offsets.iter().all(|offset| *offset == 0) { &[] } else { offsets };
-        let row = walker.initial.iter().find(|row| walker.store.offsets(row) == wanted).cloned();
-        let row = row.ok_or_else(|| format!("no run of these bounds starts with the clock offsets {offsets:?}"))?;
+        let offsets = if script.offsets.iter().all(|offset| *offset == 0) { &[][..] } else { &script.offsets };
+        let starts =
+            |drawn: &[u32]| drawn == script.starts || (script.starts.is_empty() && drawn.iter().all(|n| *n == 0));
+        let is_start = |initial: &&Initial| walker.store.offsets(&initial.row) == offsets && starts(&initial.starts);
+        let row = walker.initial.iter().find(is_start).map(|initial| initial.row.clone());
+        let row = row.ok_or_else(|| {
+            format!(
+                "no run of these bounds starts with the clock offsets {offsets:?} and the draws {:?}",
+                script.starts
+            )
+        })?;
         let mut walk = Walk { walker, row, options: Vec::new(), elapsed: Span::ZERO };
         walk.refresh();
         Ok(walk)
@@ -124,7 +132,7 @@ impl<P: Protocol> Walk<P> {
 /// # Errors
 /// The first step that is not, and why.
 pub fn accepts<P: Protocol>(protocol: &P, bounds: &Bounds, script: &Script<P>) -> Result<(), (usize, String)> {
-    let mut walk = Walk::from_offsets(protocol, bounds, &script.offsets).map_err(|why| (0, why))?;
+    let mut walk = Walk::at_start_of(protocol, bounds, script).map_err(|why| (0, why))?;
     for (index, step) in script.steps.iter().enumerate() {
         let at = walk.options.iter().position(|pick| walk.walker.named(pick, walk.elapsed) == step.choice);
         let at = at.ok_or_else(|| (index, refusal(&walk, &step.choice)))?;
