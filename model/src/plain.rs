@@ -170,7 +170,12 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
             surroundings: &mut Unforked,
             forks: false,
         };
+        let before = watch.violations.len();
         self.protocol.watch(&mut self.monitor, node, event, &mut watch);
+        if self.violations.len() > before {
+            let names = self.protocol.nodes();
+            self.violations[before..].iter_mut().for_each(|violation| violation.call_by_name(&names));
+        }
         for goal in self.scratch.reached.drain(..) {
             *self.reached.entry(goal).or_insert(0) += 1;
         }

@@ -67,6 +67,13 @@ pub struct Violation {
     pub detail: String,
 }
 
+impl Violation {
+    /// Calls nodes by their names instead of their ids.
+    pub(crate) fn call_by_name(&mut self, names: &[String]) {
+        self.detail = crate::trace::with_names(names, &self.detail);
+    }
+}
+
 /// What the monitor does with its deadlines.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, seedbed_derive::Canonical)]
 pub enum DeadlineOp {

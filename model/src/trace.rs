@@ -53,6 +53,34 @@ impl TraceStep {
     }
 }
 
+/// The node that a choice happens at; `None` for the passing of time.
+pub fn node_of<P: Protocol>(choice: &Named<P>) -> Option<NodeId> {
+    ends(choice).1
+}
+
+/// The text with every node called by its name: `Grant(r0, n1)` becomes `Grant(r0, owner-1)`.
+pub fn with_names(names: &[String], text: &str) -> String {
+    let mut named = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('n') {
+        let follows_word = rest[..at].chars().next_back().or_else(|| named.chars().next_back()).is_some_and(is_of_word);
+        let digits: String = rest[at + 1..].chars().take_while(char::is_ascii_digit).collect();
+        let after = &rest[at + 1 + digits.len()..];
+        let name = digits.parse().ok().and_then(|index: usize| names.get(index));
+        named.push_str(&rest[..at]);
+        match name {
+            Some(name) if !follows_word && !after.starts_with(is_of_word) => named.push_str(name),
+            _ => named.push_str(&rest[at..at + 1 + digits.len()]),
+        }
+        rest = after;
+    }
+    named + rest
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_' || letter == '-'
+}
+
 fn ends<P: Protocol>(choice: &Named<P>) -> (&'static str, Option<NodeId>, Option<NodeId>) {
     match choice {
         Choice::Deliver(envelope) => ("deliver", Some(envelope.to), Some(envelope.from)),
@@ -73,6 +101,10 @@ fn node_if_other<P: Protocol>(node: NodeId, choice: &Named<P>) -> Option<NodeId>
 
 /// A choice in words.
 pub fn describe_choice<P: Protocol>(names: &[String], choice: &Named<P>) -> String {
+    with_names(names, &raw_choice(names, choice))
+}
+
+fn raw_choice<P: Protocol>(names: &[String], choice: &Named<P>) -> String {
     let name = |node: NodeId| names[node.index()].as_str();
     match choice {
         Choice::Deliver(e) => format!("{} receives {:?} from {}", name(e.to), e.message, name(e.from)),
@@ -115,13 +147,14 @@ pub fn describe_effect<P: Protocol>(names: &[String], node: Option<NodeId>, effe
         Effect::Unarm => "loses its timers".into(),
         Effect::Mark(what) => format!("({what})"),
         Effect::RespondAfter { op, answer, .. } => format!("will answer operation {} with {answer:?}", op.0),
-        Effect::Happened(Event::Started) => "starts".into(),
+        Effect::Happened(Event::Started) => "begins a new incarnation".into(),
         Effect::Happened(Event::Crashed) => "loses its state".into(),
         Effect::Happened(Event::Invoked(op, operation)) => format!("client invokes operation {}: {operation:?}", op.0),
         Effect::Happened(Event::Responded(op, answer)) => format!("client gets {answer:?} for operation {}", op.0),
         Effect::Happened(Event::Observed(observation)) => format!("shows {observation:?}"),
         Effect::Happened(event) => format!("{event:?}"),
     };
+    let text = with_names(names, &text);
     match node {
         Some(node) => format!("{} {text}", names[node.index()]),
         None => text,
@@ -173,4 +206,19 @@ pub fn encode_effect<P: Protocol>(node: NodeId, effect: &Effect<P>, bytes: &mut 
         }
     }
     bytes.extend_from_slice(out.bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_names;
+
+    #[test]
+    fn nodes_are_called_by_their_names_and_nothing_else_is() {
+        let names = ["manager".to_owned(), "owner-1".to_owned()];
+        assert_eq!(
+            with_names(&names, "Grant(r0, n1), {n0, n1}: n1"),
+            "Grant(r0, owner-1), {manager, owner-1}: owner-1"
+        );
+        assert_eq!(with_names(&names, "n2 n1x in1 nonce n-1 n"), "n2 n1x in1 nonce n-1 n");
+    }
 }

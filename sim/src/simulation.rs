@@ -394,7 +394,7 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         }
         if self.traced {
             let what = seedbed_model::trace::describe_choice(&self.names, &self.choice);
-            let node = if let Choice::At(node, _) = &self.choice { self.names[node.index()].as_str() } else { "" };
+            let node = seedbed_model::trace::node_of(&self.choice).map_or("", |node| self.names[node.index()].as_str());
             tracing::trace!(target: "seedbed", at = now, node, step = self.steps, "{what}");
         }
         driver.effects.clear();

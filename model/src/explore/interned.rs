@@ -947,7 +947,11 @@ impl<P: Protocol> Interned<P> {
             } else {
                 self.deadline_ops.intern(hash(0, &encoding(&deadlines)), deadlines)
             };
-            self.folds.push(Fold { writes, deadline_ops, goals, violation: violations.into_iter().next() });
+            let mut violation = violations.into_iter().next();
+            if let Some(violation) = &mut violation {
+                violation.call_by_name(&self.protocol.nodes());
+            }
+            self.folds.push(Fold { writes, deadline_ops, goals, violation });
             if !odometer.advance() {
                 break;
             }
