@@ -1,0 +1,135 @@
+//! The monitor's fold: looked up, or computed once under what it read.
+
+use super::steps::slots_read;
+use super::*;
+
+impl<P: Protocol> Interned<P> {
+    pub(super) fn fold(&mut self, events: u32) {
+        let work = &self.work;
+        let found = self.watch_memo.find(events, |at| work.fixed[usize::from(at)], |_, _| false);
+        let range = found.unwrap_or_else(|| self.compute_fold(events));
+        let (start, len) = self.ranges[range as usize];
+        let index = start as usize + self.odometer.pick(len as usize);
+        for write in 0..self.folds[index].writes.len() {
+            let (slot, id) = self.folds[index].writes[write];
+            self.set(slot, id);
+        }
+        let fold = &self.folds[index];
+        self.taken.goals |= fold.goals;
+        if let (None, Some(violation)) = (&self.taken.violation, &fold.violation) {
+            self.taken.violation = Some(violation.clone());
+        }
+        if fold.deadline_ops != NONE {
+            let ops = fold.deadline_ops;
+            self.change_deadlines(ops);
+        }
+    }
+
+    pub(super) fn compute_fold(&mut self, events: u32) -> u32 {
+        let block = self.layout.monitor;
+        let old: Vec<Id> = self.work.fixed[block.range()].to_vec();
+        let start = self.folds.len() as u32;
+        let mut odometer = Odometer::default();
+        let mut slots = Vec::new();
+        loop {
+            let mut monitor = self.monitor();
+            let (mut violations, mut reached, mut deadlines) = (Vec::new(), Vec::new(), Vec::new());
+            let (node, list) = self.events.get(events).clone();
+            for event in &list {
+                if let Event::Invoked(_, operation) = event {
+                    self.exercised.operations.insert(operation.kind());
+                }
+                let mut forks = Forks(&mut odometer);
+                let mut watch = Watch {
+                    violations: &mut violations,
+                    reached: &mut reached,
+                    deadlines: &mut deadlines,
+                    surroundings: &mut forks,
+                    forks: true,
+                };
+                self.protocol.watch(&mut monitor, node, event, &mut watch);
+            }
+            slots.extend(slots_read(block, &old, &split(&monitor).1));
+            let new = self.intern_split(block, &mut monitor);
+            let writes = block
+                .slots()
+                .zip(old.iter().zip(&new))
+                .filter(|(_, (old, new))| old != new)
+                .map(|(slot, (_, new))| (slot, *new))
+                .collect();
+            self.reached.extend(reached.iter().copied());
+            let goals = self.goal_bits(&reached);
+            let deadline_ops = if deadlines.is_empty() {
+                NONE
+            } else {
+                self.deadline_ops.intern(hash(0, &encoding(&deadlines)), deadlines)
+            };
+            let mut violation = violations.into_iter().next();
+            if let Some(violation) = &mut violation {
+                violation.call_by_name(&self.protocol.nodes());
+            }
+            self.folds.push(Fold { writes, deadline_ops, goals, violation });
+            if !odometer.advance() {
+                break;
+            }
+        }
+        slots.sort_unstable();
+        slots.dedup();
+        let range = self.ranges.len() as u32;
+        self.ranges.push((start, self.folds.len() as u32 - start));
+        let work = &self.work;
+        self.watch_memo.insert(
+            events,
+            Dependencies { slots, timers: None },
+            range,
+            |at| work.fixed[usize::from(at)],
+            |_, _| false,
+        );
+        range
+    }
+
+    pub(super) fn change_deadlines(&mut self, ops: u32) {
+        let slot = self.layout.deadlines;
+        let old = self.work.fixed[usize::from(slot)];
+        let new = match self.deadline_memo.get(&(old, ops)) {
+            Some(new) => *new,
+            None => {
+                let mut deadlines = self.deadline_sets[&old].clone();
+                for op in self.deadline_ops.get(ops) {
+                    match op {
+                        DeadlineOp::Set(id, span) => deadlines.set(*id, span.0),
+                        DeadlineOp::Clear(id) => deadlines.cancel(id),
+                    }
+                }
+                let new = self.intern_deadlines(deadlines);
+                self.deadline_memo.insert((old, ops), new);
+                new
+            }
+        };
+        self.set(slot, new);
+    }
+
+    /// Steps remembered so far.
+    pub(in crate::explore) fn step_count(&self) -> usize {
+        self.host_memo.len()
+    }
+
+    /// Different messages met.
+    pub(in crate::explore) fn message_count(&self) -> usize {
+        self.flights.iter().flatten().count()
+    }
+}
+
+struct Forks<'a>(&'a mut Odometer);
+
+impl Surroundings<u32> for Forks<'_> {
+    fn is_armed(&mut self, _: &u32) -> bool {
+        false
+    }
+    fn clock(&mut self) -> Stamp {
+        Stamp(0)
+    }
+    fn choose(&mut self, count: u32) -> u32 {
+        self.0.pick(count as usize) as u32
+    }
+}

@@ -1,0 +1,231 @@
+//! A node's step: looked up, or computed once under what it read; and what it does to the node's timers.
+
+use super::*;
+
+impl<P: Protocol> Interned<P> {
+    pub(super) fn step(&mut self, node: NodeId, local: u32) -> u32 {
+        let work = &self.work;
+        let sets = &self.timer_sets;
+        let found =
+            self.host_memo.find(local, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
+        let range = found.unwrap_or_else(|| self.compute(node, local));
+        let (start, len) = self.ranges[range as usize];
+        start + self.odometer.pick(len as usize) as u32
+    }
+
+    #[cold]
+    pub(super) fn compute(&mut self, node: NodeId, local: u32) -> u32 {
+        let start = self.branches.len() as u32;
+        let mut odometer = Odometer::default();
+        let mut depends = Dependencies { slots: Vec::new(), timers: None };
+        let mut asked = Vec::new();
+        self.exercise(local);
+        loop {
+            let branch = self.compute_branch(node, local, &mut odometer, &mut depends, &mut asked);
+            self.branches.push(branch);
+            if !odometer.advance() {
+                break;
+            }
+        }
+        depends.slots.sort_unstable();
+        depends.slots.dedup();
+        if !asked.is_empty() {
+            depends.timers = Some((self.layout.timers[node.index()], asked));
+        }
+        let len = self.branches.len() as u32 - start;
+        let range = self.ranges.len() as u32;
+        self.ranges.push((start, len));
+        let (work, sets) = (&self.work, &self.timer_sets);
+        self.host_memo.insert(
+            local,
+            depends,
+            range,
+            |at| work.fixed[usize::from(at)],
+            |id, timer| sets[&id].is_armed(timer, 0),
+        );
+        range
+    }
+
+    pub(super) fn compute_branch(
+        &mut self,
+        node: NodeId,
+        local: u32,
+        odometer: &mut Odometer,
+        depends: &mut Dependencies<P::Timer>,
+        asked: &mut Vec<P::Timer>,
+    ) -> Branch {
+        let block = self.layout.nodes[node.index()];
+        let clock = self.clock_offset(node);
+        let mut host = self.host(node);
+        let input = self.locals.get(local).1.clone();
+        let timers = self.timers(self.work.fixed[usize::from(self.layout.timers[node.index()])]);
+        let mut around = Around { timers, clock, asked: std::mem::take(asked), clock_asked: false, odometer };
+        let mut effects = Vec::new();
+        let protocol = &self.protocol;
+        let stepped = catch_unwind(AssertUnwindSafe(|| host.feed(protocol, node, input, &mut around, &mut effects)));
+        let Around { asked: asked_now, clock_asked, .. } = around;
+        *asked = asked_now;
+        if clock_asked {
+            depends.slots.push(self.layout.clocks);
+        }
+        if let Err(panic) = stepped {
+            depends.slots.extend(block.slots());
+            return Branch::broken(panic_text(&*panic));
+        }
+        let (core, parts) = split(&host);
+        if parts.len() >= usize::from(block.len) {
+            depends.slots.extend(block.slots());
+            return Branch::broken(format!(
+                "{} parts where the start had {}: the number of parts must not grow",
+                parts.len(),
+                block.len - 1
+            ));
+        }
+        let old: Vec<Id> = self.work.fixed[block.range()].to_vec();
+        depends.slots.extend(slots_read(block, &old, &parts));
+        let (core_names, part_names) = Collector::of(&mut host).into_split();
+        let new = self.intern_pieces(block, &core, &parts, core_names, part_names);
+        let writes = block
+            .slots()
+            .zip(old.iter().zip(&new))
+            .filter(|(_, (old, new))| old != new)
+            .map(|(slot, (_, new))| (slot, *new))
+            .collect();
+        let answers = odometer.digits.iter().map(|(digit, _)| *digit).collect();
+        Branch { answers, ..self.branch_of(node, writes, effects) }
+    }
+
+    pub(super) fn branch_of(&mut self, node: NodeId, writes: Box<[(u16, Id)]>, effects: Vec<Effect<P>>) -> Branch {
+        let (mut sends, mut timer_ops, mut events, mut marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message, .. } => {
+                    let life = self.bounds.delay;
+                    sends.push(self.intern_flight(Flight { envelope: Envelope { from: node, to, message }, life }));
+                }
+                Effect::Happened(event) => events.push(event),
+                Effect::Mark(what) => marks.push(what),
+                Effect::Persist { record, .. } => {
+                    self.exercised.records.insert(record.kind());
+                }
+                Effect::Set { .. } | Effect::Copy { .. } | Effect::Cancel(_) | Effect::Unarm => timer_ops.push(effect),
+                Effect::RespondAfter { .. } => {}
+            }
+        }
+        self.reached.extend(marks.iter().copied());
+        let goals = self.goal_bits(&marks);
+        let timer_ops = if timer_ops.is_empty() { NONE } else { self.intern_ops(timer_ops) };
+        let events = if events.is_empty() { NONE } else { self.intern_events(node, events) };
+        Branch { writes, sends: sends.into(), timer_ops, events, answers: Box::default(), goals, broken: None }
+    }
+
+    pub(super) fn intern_ops(&mut self, ops: Vec<Effect<P>>) -> u32 {
+        let mut bytes = Vec::new();
+        for op in &ops {
+            encode_effect(NodeId(0), op, &mut bytes);
+        }
+        self.timer_ops.intern(hash(0, &bytes), ops)
+    }
+
+    pub(super) fn intern_events(&mut self, node: NodeId, events: Vec<Event<P>>) -> u32 {
+        self.events.intern(hash(u64::from(node.0), &encoding(&events)), (node, events))
+    }
+
+    pub(super) fn exercise(&mut self, local: u32) {
+        let exercised = &mut self.exercised;
+        let _ = match &self.locals.get(local).1 {
+            Local::Deliver(_, message) => exercised.messages.insert(message.kind()),
+            Local::Fire(timer) => exercised.timers.insert(timer.kind()),
+            Local::Decide(decision) => exercised.decisions.insert(decision.kind()),
+            _ => false,
+        };
+    }
+
+    pub(super) fn rearm_results(&mut self, node: NodeId, timers: Id, ops: u32) -> Box<[Rearmed]> {
+        let slot = self.layout.timers[node.index()];
+        let effects = self.timer_ops.get(ops).clone();
+        let mut odometer = Odometer::default();
+        let mut results: Vec<Rearmed> = Vec::new();
+        loop {
+            let mut set = self.timers(timers).clone();
+            let mut answers = Vec::new();
+            for effect in &effects {
+                match effect {
+                    Effect::Set { timer, span } => {
+                        let end = self.length(node, *span, &mut odometer, &mut answers);
+                        set.set(timer.clone(), end);
+                    }
+                    Effect::Copy { to, from } => {
+                        set.copy(from, to, 0);
+                    }
+                    Effect::Cancel(timer) => set.cancel(timer),
+                    Effect::Unarm => set.clear(),
+                    _ => {}
+                }
+            }
+            let id = self.intern_timers(slot, set);
+            if !results.iter().any(|(other, _)| *other == id) {
+                results.push((id, answers.into()));
+            }
+            if !odometer.advance() {
+                return results.into();
+            }
+        }
+    }
+
+    pub(super) fn length(&mut self, node: NodeId, span: Span, odometer: &mut Odometer, answers: &mut Vec<u32>) -> u64 {
+        let tick = self.bounds.tick;
+        let range = match script::lengths(span, self.protocol.clock(node), tick) {
+            Ok(range) => range,
+            Err(why) => {
+                self.misfit.get_or_insert(why);
+                return 0;
+            }
+        };
+        let count = (range.end() - range.start() + 1) as usize;
+        if count == 1 {
+            return range.start() * tick.0;
+        }
+        let index = match (self.bounds.clock, self.bounds.lengths) {
+            (Clock::Untimed, _) => 0,
+            (Clock::Digital, Lengths::Longest) => count - 1,
+            (Clock::Digital, Lengths::All) => odometer.pick(count),
+        };
+        answers.push(index as u32);
+        (range.start() + index as u64) * tick.0
+    }
+}
+
+impl Branch {
+    fn broken(text: String) -> Self {
+        Branch {
+            writes: Box::default(),
+            sends: Box::default(),
+            timer_ops: NONE,
+            events: NONE,
+            answers: Box::default(),
+            goals: 0,
+            broken: Some(Violation { property: "panic".to_owned(), detail: text }),
+        }
+    }
+}
+
+/// The slots of a block that a function read, by the trails on what it left. A part that was made anew or moved says
+/// nothing of what it was made from: then everything counts as read.
+pub(super) fn slots_read(block: Block, old: &[Id], parts: &[SplitPart]) -> Vec<u16> {
+    let present = old[1..].iter().filter(|id| **id != ABSENT).count();
+    let in_place =
+        parts.len() == present && parts.iter().enumerate().all(|(index, part)| part.trail.origin == Some(index as u16));
+    if !in_place {
+        return block.slots().collect();
+    }
+    let mut slots = vec![block.start];
+    slots.extend(
+        parts
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| part.trail.touched)
+            .map(|(index, _)| block.start + 1 + index as u16),
+    );
+    slots
+}
