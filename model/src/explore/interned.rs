@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::bounds::{Bounds, Clock, Lengths};
 use super::layout::{Block, Layout};
 use super::memo::{Dependencies, Memo};
-use super::pool::{ABSENT, Collector, FLIGHT, Id, NamesIn, Pool, Typed};
+use super::pool::{ABSENT, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
 use crate::canonical::{Canonical, Decoder, Encoder, SplitPart, encoding, hash};
 use crate::host::{Host, Local, Phase};
 use crate::name::NodeId;
@@ -200,10 +200,10 @@ pub(super) struct Interned<P: Protocol> {
     rearm_memo: FxHashMap<(Id, u32), Box<[Rearmed]>>,
     elapse_memo: FxHashMap<Id, Elapsed<P::Timer>>,
     deadline_memo: FxHashMap<(Id, u32), Id>,
-    sync_memo: FxHashMap<Id, Box<[u32]>>,
-    crash_memo: FxHashMap<Id, Box<[u32]>>,
+    syncs_of: Lists,
+    crashes_of: Lists,
     invoke_memo: FxHashMap<(Id, Id), Option<u32>>,
-    due_memo: FxHashMap<Id, Box<[u32]>>,
+    firings_of: Lists,
     aged_memo: FxHashMap<Id, Id>,
     pub(super) renamed: super::canonize::Renamed,
 }
@@ -317,10 +317,10 @@ impl<P: Protocol> Interned<P> {
             rearm_memo: FxHashMap::default(),
             elapse_memo: FxHashMap::default(),
             deadline_memo: FxHashMap::default(),
-            sync_memo: FxHashMap::default(),
-            crash_memo: FxHashMap::default(),
+            syncs_of: Lists::default(),
+            crashes_of: Lists::default(),
             invoke_memo: FxHashMap::default(),
-            due_memo: FxHashMap::default(),
+            firings_of: Lists::default(),
             aged_memo: FxHashMap::default(),
             renamed: super::canonize::Renamed::default(),
         }

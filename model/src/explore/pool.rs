@@ -24,6 +24,8 @@ pub(super) struct Pool {
     entries: Vec<Entry>,
     /// `weights[id]`: what the component adds to a fingerprint.
     weights: Vec<u64>,
+    /// `first_bytes[id]`: of its encoding; 0 if that is empty.
+    first_bytes: Vec<u8>,
     /// `tags_of[id]`: index of its list of tags; 0 is the empty list.
     tags_of: Vec<u32>,
     tag_lists: Vec<Tags>,
@@ -55,6 +57,7 @@ impl Pool {
             index: FxHashMap::default(),
             entries: vec![absent],
             weights: vec![0],
+            first_bytes: vec![0],
             tags_of: vec![0],
             tag_lists: Vec::new(),
             tag_index: FxHashMap::default(),
@@ -83,6 +86,7 @@ impl Pool {
         let tags = self.intern_tags(&tags);
         self.tags_of.push(tags);
         self.weights.push(weight);
+        self.first_bytes.push(bytes.first().copied().unwrap_or(0));
         self.entries.push(Entry { place, bytes: bytes.into(), stamped });
         id
     }
@@ -124,6 +128,12 @@ impl Pool {
     #[inline]
     pub(super) fn weight(&self, id: Id) -> u64 {
         self.weights[id as usize]
+    }
+
+    /// The first byte of the component's encoding.
+    #[inline]
+    pub(super) fn first_byte(&self, id: Id) -> u8 {
+        self.first_bytes[id as usize]
     }
 
     /// Whether there is a stamp in the component.
@@ -274,6 +284,37 @@ pub(super) struct Permuting<'a>(pub(super) &'a [NodeId]);
 impl Renaming for Permuting<'_> {
     fn node(&mut self, node: &mut NodeId) {
         *node = self.0[node.index()];
+    }
+}
+
+/// A list of inputs for each component that was asked about, flat.
+#[derive(Default)]
+pub(super) struct Lists {
+    /// By id; `None` until asked.
+    ranges: Vec<Option<(u32, u32)>>,
+    items: Vec<u32>,
+}
+
+impl Lists {
+    #[inline]
+    pub(super) fn range(&self, id: Id) -> Option<std::ops::Range<usize>> {
+        let (start, end) = (*self.ranges.get(id as usize)?)?;
+        Some(start as usize..end as usize)
+    }
+
+    pub(super) fn insert(&mut self, id: Id, items: impl IntoIterator<Item = u32>) -> std::ops::Range<usize> {
+        if self.ranges.len() <= id as usize {
+            self.ranges.resize(id as usize + 1, None);
+        }
+        let start = self.items.len();
+        self.items.extend(items);
+        self.ranges[id as usize] = Some((start as u32, self.items.len() as u32));
+        start..self.items.len()
+    }
+
+    #[inline]
+    pub(super) fn items(&self, range: std::ops::Range<usize>) -> &[u32] {
+        &self.items[range]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::bounds::Clock;
 use super::canonize::{fingerprint, permutations};
-use super::interned::{Initial, Interned, Odometer, Work, initial};
+use super::interned::{Faults, Initial, Interned, Odometer, Work, initial};
 use super::pool::Id;
 use super::table::{Landings, Table};
 use super::{Bounds, Exploration, Progress, Stats, Verdict, report};
@@ -117,8 +117,9 @@ impl<P: Protocol> Walker<P> {
     pub(super) fn options(&mut self, out: &mut Vec<Pick>) {
         out.clear();
         self.deliveries(out);
+        let Faults { crashes, pauses, .. } = *self.store.faults();
         for node in self.store.layout.node_ids() {
-            self.local_options(node, out);
+            self.local_options(node, crashes, pauses, out);
         }
         self.link_options(out);
         if self.store.bounds.clock == Clock::Digital && !self.store.is_urgent() {
@@ -150,9 +151,8 @@ impl<P: Protocol> Walker<P> {
         }
     }
 
-    fn local_options(&mut self, node: NodeId, out: &mut Vec<Pick>) {
+    fn local_options(&mut self, node: NodeId, crashes: u32, pauses: u32, out: &mut Vec<Pick>) {
         let store = &mut self.store;
-        let (crashes, pauses) = (store.faults().crashes, store.faults().pauses);
         let phase = store.phase(node);
         if phase == Phase::Up {
             out.extend(store.firings(node).iter().map(|local| Choice::At(node, *local)));

@@ -5,37 +5,37 @@ use super::*;
 
 impl<P: Protocol> Interned<P> {
     /// Inputs that the node's timers allow: firings of due timers, or of any in an untimed world.
-    pub(in crate::explore) fn firings(&mut self, node: NodeId) -> Box<[u32]> {
+    pub(in crate::explore) fn firings(&mut self, node: NodeId) -> &[u32] {
         let id = self.work.fixed[usize::from(self.layout.timers[node.index()])];
-        if let Some(known) = self.due_memo.get(&id) {
-            return known.clone();
+        if let Some(range) = self.firings_of.range(id) {
+            return self.firings_of.items(range);
         }
         let untimed = self.bounds.clock == Clock::Untimed;
         let due: Vec<P::Timer> =
             self.timers(id).iter().filter(|(_, end)| untimed || *end == 0).map(|(timer, _)| timer.clone()).collect();
-        let locals: Box<[u32]> = due.into_iter().map(|timer| self.local_index(node, Local::Fire(timer))).collect();
-        self.due_memo.insert(id, locals.clone());
-        locals
+        let locals: Vec<u32> = due.into_iter().map(|timer| self.local_index(node, Local::Fire(timer))).collect();
+        let range = self.firings_of.insert(id, locals);
+        self.firings_of.items(range)
     }
 
     /// Syncs of streams that have something unsynced.
-    pub(in crate::explore) fn syncs(&mut self, node: NodeId) -> Box<[u32]> {
+    pub(in crate::explore) fn syncs(&mut self, node: NodeId) -> &[u32] {
         let disk = self.work.fixed[usize::from(self.layout.nodes[node.index()].start) + 1];
-        if let Some(known) = self.sync_memo.get(&disk) {
-            return known.clone();
+        if let Some(range) = self.syncs_of.range(disk) {
+            return self.syncs_of.items(range);
         }
         let streams = self.host(node).unsynced();
-        let locals: Box<[u32]> =
+        let locals: Vec<u32> =
             streams.into_iter().map(|(stream, _)| self.local_index(node, Local::Sync(stream))).collect();
-        self.sync_memo.insert(disk, locals.clone());
-        locals
+        let range = self.syncs_of.insert(disk, locals);
+        self.syncs_of.items(range)
     }
 
     /// Crashes, one for each way to keep prefixes of the streams.
-    pub(in crate::explore) fn crashes(&mut self, node: NodeId) -> Box<[u32]> {
+    pub(in crate::explore) fn crashes(&mut self, node: NodeId) -> &[u32] {
         let disk = self.work.fixed[usize::from(self.layout.nodes[node.index()].start) + 1];
-        if let Some(known) = self.crash_memo.get(&disk) {
-            return known.clone();
+        if let Some(range) = self.crashes_of.range(disk) {
+            return self.crashes_of.items(range);
         }
         let mut ways: Vec<crate::Kept> = vec![Vec::new()];
         for (stream, count) in self.host(node).unsynced() {
@@ -50,9 +50,9 @@ impl<P: Protocol> Interned<P> {
                 })
                 .collect();
         }
-        let locals: Box<[u32]> = ways.into_iter().map(|kept| self.local_index(node, Local::Crash(kept))).collect();
-        self.crash_memo.insert(disk, locals.clone());
-        locals
+        let locals: Vec<u32> = ways.into_iter().map(|kept| self.local_index(node, Local::Crash(kept))).collect();
+        let range = self.crashes_of.insert(disk, locals);
+        self.crashes_of.items(range)
     }
 
     /// The client's next operation, if it has one to invoke.

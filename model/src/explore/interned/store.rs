@@ -12,7 +12,7 @@ impl<P: Protocol> Store<P> for Interned<P> {
     fn phase(&self, node: NodeId) -> Phase {
         let core = self.work.fixed[usize::from(self.layout.nodes[node.index()].start)];
         // The phase is the first byte of a host's encoding.
-        match self.pool.bytes(core)[0] {
+        match self.pool.first_byte(core) {
             0 => Phase::Up,
             1 => Phase::Paused,
             _ => Phase::Down,
