@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::explore::{self, Bounds, Progress, Stats, Verdict};
 use seedbed_model::{
-    Family, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep, TraceStep, Violation,
+    Family, Kind, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep, TraceStep, Violation,
 };
 use seedbed_sim::{Run, Seed, Settings};
 use toml::Table;
@@ -144,6 +144,9 @@ impl<F: Family> Face for FamilyFace<F> {
         let counterexample = found
             .script
             .map(|script| Counterexample { replayed: replayed(&protocol, &script), script: pinned(&script) });
+        if let (Verdict::Violated(fell), Some(shown)) = (&found.verdict, &counterexample) {
+            certify(&protocol, &fell.property, &shown.replayed)?;
+        }
         Ok(Explored {
             verdict: found.verdict,
             stats: found.stats,
@@ -188,6 +191,20 @@ impl<F: Family> Face for FamilyFace<F> {
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String> {
         Ok(drive::divergence(&Self::build(setup)?, settings, seed))
     }
+}
+
+/// A counterexample counts only if a plain world takes the same path to the same fall: the engines certify each other.
+fn certify<P: Protocol>(protocol: &P, property: &str, replayed: &Replayed) -> Result<(), String> {
+    if let Some((step, why)) = &replayed.drift {
+        return Err(format!("the counterexample to {property} does not replay: at step {}, {why}", step + 1));
+    }
+    // What is cut off for ever shows in no single run.
+    let is_reachability =
+        protocol.properties().iter().any(|known| known.name == property && known.kind == Kind::ReachableAlways);
+    if is_reachability || replayed.violations.iter().any(|fell| fell.property == property) {
+        return Ok(());
+    }
+    Err(format!("the counterexample to {property} replays without its fall: {:?}", replayed.violations))
 }
 
 /// Replays a script. A broken assertion of the protocol ends it, and is a finding like any other.
