@@ -2,6 +2,7 @@
 
 mod walk;
 
+use proptest::prelude::*;
 use seedbed_model::explore::{Bounds, Clock, Verdict, Walk, accepts, explore};
 use seedbed_model::script::{self, Scripted};
 use seedbed_model::{Family, Mutants, Plain, Protocol, Ratio, Script, Span, apply, replay};
@@ -98,6 +99,17 @@ fn the_interned_and_the_plain_store_agree_on_sequence_pairs_and_leasing() {
         ..leasing::Params::default()
     };
     check_agreement(&build::<leasing::Leasing>(params, &[]), &faulty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_stores_agree_on_any_walk(seed in any::<u32>()) {
+        prop_assert_eq!(first_difference(&echo(), &faulty(), seed, |_| {}), None);
+        let leases = build::<lease_stamps::LeaseStamps>(Default::default(), &[]);
+        prop_assert_eq!(first_difference(&leases, &faulty(), seed, |_| {}), None);
+    }
 }
 
 /// A store that forgets to discard a timer, loses a message or keeps a crashed node's memory is found out.
