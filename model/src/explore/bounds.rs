@@ -36,6 +36,8 @@ pub struct Bounds {
     pub symmetry: bool,
     /// Whether messages that can have no effect are removed. Off: they are delivered, and must change nothing.
     pub drop_dead: bool,
+    /// Whether a message whose delivery changes nothing stays in flight, as it does in stateright. Off: it is consumed.
+    pub keep_ignored: bool,
     /// No further than so many steps from the start. `None`: no bound.
     pub depth: Option<u32>,
     /// Gives up ('unknown') beyond so many unique states.
@@ -79,6 +81,7 @@ impl Default for Bounds {
             tag_max: None,
             symmetry: true,
             drop_dead: true,
+            keep_ignored: false,
             depth: None,
             states: 50_000_000,
         }

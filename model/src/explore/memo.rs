@@ -32,6 +32,81 @@ pub(super) struct Memo<T> {
     /// By hash of group and key; the entry's key is compared.
     entries: FxHashMap<u64, Entry>,
     keys: Vec<u32>,
+    solo: Solo,
+}
+
+/// What depends on one slot alone, as most does: one probe of a flat table.
+struct Solo {
+    /// `slot_of[input]`: the slot, or [`NO_SLOT`].
+    slot_of: Vec<u16>,
+    /// `input << 32 | id`, or [`FREE`].
+    keys: Vec<u64>,
+    results: Vec<u32>,
+    len: usize,
+}
+
+const NO_SLOT: u16 = u16::MAX;
+const FREE: u64 = u64::MAX;
+
+impl Solo {
+    fn new() -> Self {
+        Solo { slot_of: Vec::new(), keys: vec![FREE; 1 << 6], results: vec![0; 1 << 6], len: 0 }
+    }
+
+    #[inline]
+    fn find(&self, input: u32, slot: impl Fn(u16) -> Id) -> Option<u32> {
+        let of = *self.slot_of.get(input as usize)?;
+        if of == NO_SLOT {
+            return None;
+        }
+        let key = u64::from(input) << 32 | u64::from(slot(of));
+        let at = self.place(key);
+        (self.keys[at] == key).then(|| self.results[at])
+    }
+
+    /// Where the key is, or belongs.
+    #[inline]
+    fn place(&self, key: u64) -> usize {
+        let mask = self.keys.len() - 1;
+        let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        while self.keys[at] != key && self.keys[at] != FREE {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// Whether `input` may be kept here: it depends on this slot alone, and did so before.
+    fn takes(&mut self, input: u32, slot: u16) -> bool {
+        if self.slot_of.len() <= input as usize {
+            self.slot_of.resize(input as usize + 1, NO_SLOT);
+        }
+        let known = &mut self.slot_of[input as usize];
+        if *known == NO_SLOT {
+            *known = slot;
+        }
+        *known == slot
+    }
+
+    fn insert(&mut self, input: u32, id: Id, result: u32) {
+        let key = u64::from(input) << 32 | u64::from(id);
+        let at = self.place(key);
+        (self.keys[at], self.results[at]) = (key, result);
+        self.len += 1;
+        if self.len * 2 > self.keys.len() {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = self.keys.len() * 2;
+        let keys = std::mem::replace(&mut self.keys, vec![FREE; size]);
+        let results = std::mem::replace(&mut self.results, vec![0; size]);
+        for (key, result) in keys.into_iter().zip(results).filter(|(key, _)| *key != FREE) {
+            let at = self.place(key);
+            (self.keys[at], self.results[at]) = (key, result);
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -43,17 +118,26 @@ struct Entry {
 
 impl<T: Clone + PartialEq> Memo<T> {
     pub(super) fn new() -> Self {
-        Memo { groups_of: Vec::new(), groups: Vec::new(), entries: FxHashMap::default(), keys: Vec::new() }
+        Memo {
+            groups_of: Vec::new(),
+            groups: Vec::new(),
+            entries: FxHashMap::default(),
+            keys: Vec::new(),
+            solo: Solo::new(),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.len() + self.solo.len
     }
 
     /// What is remembered of `input` for a row whose slots are read by `slot`. `armed` says whether a timer is armed
     /// in a set of timers.
     #[inline]
     pub(super) fn find(&mut self, input: u32, slot: impl Fn(u16) -> Id, armed: impl Fn(Id, &T) -> bool) -> Option<u32> {
+        if let Some(result) = self.solo.find(input, &slot) {
+            return Some(result);
+        }
         let groups = self.groups_of.get(input as usize)?;
         for &index in groups {
             let group = &mut self.groups[index as usize];
@@ -92,6 +176,12 @@ impl<T: Clone + PartialEq> Memo<T> {
         }
     }
 
+    /// The same, where it depends on one slot alone.
+    #[inline]
+    pub(super) fn find_solo(&self, input: u32, slot: impl Fn(u16) -> Id) -> Option<u32> {
+        self.solo.find(input, slot)
+    }
+
     /// Remembers `result` for `input`, which depended on this.
     pub(super) fn insert(
         &mut self,
@@ -101,6 +191,12 @@ impl<T: Clone + PartialEq> Memo<T> {
         slot: impl Fn(u16) -> Id,
         armed: impl Fn(Id, &T) -> bool,
     ) {
+        if let (&[only], None) = (&*depends.slots, &depends.timers)
+            && self.solo.takes(input, only)
+        {
+            self.solo.insert(input, slot(only), result);
+            return;
+        }
         let index = self.group(input, depends);
         let group = &mut self.groups[index as usize];
         let key_start = self.keys.len() as u32;
