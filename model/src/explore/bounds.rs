@@ -64,6 +64,13 @@ pub enum Lengths {
     Longest,
 }
 
+impl Bounds {
+    /// Whether any kind of fault has a budget.
+    pub fn has_faults(&self) -> bool {
+        self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.pauses > 0 || self.cuts > 0
+    }
+}
+
 impl Default for Bounds {
     fn default() -> Self {
         Bounds {

@@ -20,6 +20,14 @@ impl Segment {
         self.states.push(state);
     }
 
+    /// Forgets the rows and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.cells.clear();
+        self.ends.clear();
+        self.weights.clear();
+        self.states.clear();
+    }
+
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }

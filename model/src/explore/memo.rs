@@ -39,9 +39,8 @@ pub(super) struct Memo<T> {
 struct Solo {
     /// `slot_of[input]`: the slot, or [`NO_SLOT`].
     slot_of: Vec<u16>,
-    /// `input << 32 | id`, or [`FREE`].
-    keys: Vec<u64>,
-    results: Vec<u32>,
+    /// `input << 32 | id` or [`FREE`], and the result.
+    entries: Vec<(u64, u32)>,
     len: usize,
 }
 
@@ -50,7 +49,7 @@ const FREE: u64 = u64::MAX;
 
 impl Solo {
     fn new() -> Self {
-        Solo { slot_of: Vec::new(), keys: vec![FREE; 1 << 6], results: vec![0; 1 << 6], len: 0 }
+        Solo { slot_of: Vec::new(), entries: vec![(FREE, 0); 1 << 6], len: 0 }
     }
 
     #[inline]
@@ -60,16 +59,16 @@ impl Solo {
             return None;
         }
         let key = u64::from(input) << 32 | u64::from(slot(of));
-        let at = self.place(key);
-        (self.keys[at] == key).then(|| self.results[at])
+        let (found, result) = self.entries[self.place(key)];
+        (found == key).then_some(result)
     }
 
     /// Where the key is, or belongs.
     #[inline]
     fn place(&self, key: u64) -> usize {
-        let mask = self.keys.len() - 1;
+        let mask = self.entries.len() - 1;
         let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
-        while self.keys[at] != key && self.keys[at] != FREE {
+        while self.entries[at].0 != key && self.entries[at].0 != FREE {
             at = (at + 1) & mask;
         }
         at
@@ -90,21 +89,21 @@ impl Solo {
     fn insert(&mut self, input: u32, id: Id, result: u32) {
         let key = u64::from(input) << 32 | u64::from(id);
         let at = self.place(key);
-        (self.keys[at], self.results[at]) = (key, result);
+        self.entries[at] = (key, result);
         self.len += 1;
-        if self.len * 2 > self.keys.len() {
+        if self.len * 2 > self.entries.len() {
             self.grow();
         }
     }
 
     #[cold]
     fn grow(&mut self) {
-        let size = self.keys.len() * 2;
-        let keys = std::mem::replace(&mut self.keys, vec![FREE; size]);
-        let results = std::mem::replace(&mut self.results, vec![0; size]);
-        for (key, result) in keys.into_iter().zip(results).filter(|(key, _)| *key != FREE) {
-            let at = self.place(key);
-            (self.keys[at], self.results[at]) = (key, result);
+        let size = self.entries.len() * 2;
+        for entry in std::mem::replace(&mut self.entries, vec![(FREE, 0); size]) {
+            if entry.0 != FREE {
+                let at = self.place(entry.0);
+                self.entries[at] = entry;
+            }
         }
     }
 }

@@ -137,6 +137,8 @@ pub(super) struct Search<S> {
     pub(super) stopped: Option<String>,
     pub(super) moment: u64,
     pub(super) first: Vec<Segment>,
+    /// Empty segments, to be used again.
+    spare: Vec<Segment>,
 }
 
 impl<S: Space> Worker<S> {
@@ -189,6 +191,7 @@ impl<S: Space> Search<S> {
             stopped: None,
             moment: 0,
             first: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -223,7 +226,10 @@ impl<S: Space> Search<S> {
             if !next.is_empty() {
                 self.stats.depth += 1;
             }
-            level = next;
+            for mut segment in std::mem::replace(&mut level, next) {
+                segment.clear();
+                self.spare.push(segment);
+            }
         }
     }
 
@@ -323,7 +329,8 @@ impl<S: Space> Search<S> {
         }
         for shard in &mut self.table.shards {
             if shard.fresh.len() > 0 {
-                next.push(std::mem::take(&mut shard.fresh));
+                let spare = self.spare.pop().unwrap_or_default();
+                next.push(std::mem::replace(&mut shard.fresh, spare));
             }
             if let Some(graph) = &mut self.graph {
                 graph.edges.append(&mut shard.edges);
@@ -359,7 +366,8 @@ impl<S: Space> Search<S> {
         let spaces: usize = self.workers.iter().map(|worker| worker.space.memory()).sum();
         let found: usize = self.workers.iter().flat_map(|worker| &worker.spare).map(Successors::memory).sum();
         let graph = self.graph.as_ref().map_or(0, Graph::memory);
-        let bytes = self.table.memory() + waiting + spaces + found + graph;
+        let spare: usize = self.spare.iter().map(Segment::memory).sum();
+        let bytes = self.table.memory() + waiting + spare + spaces + found + graph;
         self.stats.bytes = self.stats.bytes.max(bytes as u64);
     }
 
@@ -393,11 +401,20 @@ impl<S: Space> Search<S> {
     }
 }
 
+/// The slots of so many transitions are on their way from memory at once.
+const AHEAD: usize = 8;
+
 fn land(chunks: &[Chunk], shards: &mut [Shard], keeps_edges: bool) {
     let first = shards[0].number();
     for chunk in chunks {
         let mut start = 0;
-        for entry in &chunk.found.entries {
+        let entries = &chunk.found.entries;
+        for (at, entry) in entries.iter().enumerate() {
+            if let Some(later) = entries.get(at + AHEAD)
+                && let Some(shard) = shards.get(shard_of(later.fingerprint).wrapping_sub(first))
+            {
+                shard.touch(later.fingerprint);
+            }
             let end = entry.end as usize;
             if let Some(shard) = shards.get_mut(shard_of(entry.fingerprint).wrapping_sub(first)) {
                 shard.land(entry, &chunk.found.cells[start..end], keeps_edges);

@@ -124,6 +124,12 @@ impl Shard {
         self.find(fingerprint).is_ok()
     }
 
+    /// Reads the slot, so that it is near when it is asked for.
+    #[inline]
+    pub(super) fn touch(&self, fingerprint: u64) {
+        std::hint::black_box(self.slots[fingerprint as usize & (self.slots.len() - 1)]);
+    }
+
     /// The number of a state seen before, or else the next.
     #[inline]
     pub(super) fn insert(&mut self, fingerprint: u64, parent: u32) -> (u32, bool) {

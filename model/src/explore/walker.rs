@@ -32,6 +32,16 @@ pub(super) struct Walker<P: Protocol> {
     picks: Vec<Pick>,
     landings: Landings,
     cells: Cells,
+    has_faults: bool,
+}
+
+/// What is left of some fault budgets.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    losses: u32,
+    duplicates: u32,
+    crashes: u32,
+    pauses: u32,
 }
 
 /// How a row becomes the cells that wait in queues: the slots that can change, and then the flights.
@@ -55,8 +65,7 @@ impl Cells {
             dead.extend((!exists::<P::Record>()).then_some(start + 1));
             dead.extend((!exists::<P::Operation>()).then_some(start + 2));
         }
-        let Bounds { losses, duplicates, crashes, pauses, cuts, .. } = store.bounds;
-        dead.extend((losses + duplicates + crashes + pauses + cuts == 0).then_some(layout.faults));
+        dead.extend((!store.bounds.has_faults()).then_some(layout.faults));
         let clocks = usize::from(layout.clocks);
         dead.extend(initial.iter().all(|other| other.row.fixed[clocks] == base[clocks]).then_some(layout.clocks));
         Cells { live: (0..layout.fixed as u16).filter(|slot| !dead.contains(slot)).collect(), base }
@@ -98,6 +107,7 @@ impl<P: Protocol> Walker<P> {
         let permutations = if bounds.symmetry { permutations(protocol) } else { Vec::new() };
         let cells = Cells::of(&store, &initial);
         Ok(Walker {
+            has_faults: bounds.has_faults(),
             cells,
             store,
             initial,
@@ -134,9 +144,9 @@ impl<P: Protocol> Walker<P> {
     pub(super) fn options(&mut self, out: &mut Vec<Pick>) {
         out.clear();
         self.deliveries(out);
-        let Faults { crashes, pauses, .. } = *self.store.faults();
+        let left = self.left();
         for node in self.store.layout.node_ids() {
-            self.local_options(node, crashes, pauses, out);
+            self.local_options(node, &left, out);
         }
         self.link_options(out);
         if self.store.bounds.clock == Clock::Digital && !self.store.is_urgent() {
@@ -144,9 +154,19 @@ impl<P: Protocol> Walker<P> {
         }
     }
 
+    /// What is left of the fault budgets.
+    #[inline]
+    fn left(&self) -> Left {
+        if !self.has_faults {
+            return Left::default();
+        }
+        let Faults { losses, duplicates, crashes, pauses, .. } = *self.store.faults();
+        Left { losses, duplicates, crashes, pauses }
+    }
+
     fn deliveries(&mut self, out: &mut Vec<Pick>) {
+        let left = self.left();
         let store = &self.store;
-        let faults = store.faults();
         for (at, &flight) in store.work.flights.iter().enumerate() {
             if store.work.flights[..at].contains(&flight) {
                 continue;
@@ -156,16 +176,16 @@ impl<P: Protocol> Walker<P> {
             if phase != Phase::Paused && !(store.bounds.keep_ignored && store.is_ignored(flight)) {
                 out.push(Choice::Deliver(flight));
             }
-            if faults.duplicates > 0 && phase == Phase::Up {
+            if left.duplicates > 0 && phase == Phase::Up {
                 out.push(Choice::Duplicate(flight));
             }
-            if faults.losses > 0 {
+            if left.losses > 0 {
                 out.push(Choice::Lose(flight));
             }
         }
     }
 
-    fn local_options(&mut self, node: NodeId, crashes: u32, pauses: u32, out: &mut Vec<Pick>) {
+    fn local_options(&mut self, node: NodeId, left: &Left, out: &mut Vec<Pick>) {
         let store = &mut self.store;
         let phase = store.phase(node);
         if phase == Phase::Up {
@@ -184,11 +204,11 @@ impl<P: Protocol> Walker<P> {
                 }
             }
         }
-        if phase != Phase::Down && crashes > 0 {
+        if phase != Phase::Down && left.crashes > 0 {
             out.extend(store.crashes(node).iter().map(|local| Choice::At(node, *local)));
         }
         let simple = match phase {
-            Phase::Up if pauses > 0 => Local::Pause,
+            Phase::Up if left.pauses > 0 => Local::Pause,
             Phase::Paused => Local::Resume,
             Phase::Down if store.bounds.restart => Local::Restart,
             Phase::Up | Phase::Down => return,
@@ -310,6 +330,7 @@ impl<P: Protocol> Space for Walker<P> {
 
     fn fork(&self) -> Self {
         Walker {
+            has_faults: self.has_faults,
             cells: self.cells.clone(),
             store: self.store.fork(),
             initial: self.initial.clone(),
