@@ -129,7 +129,7 @@ impl<S: Space> Worker<S> {
                     harvest.open.push(state);
                 }
                 if let Some(violation) = found.fallen.take() {
-                    harvest.bad = Some(Bad { state, violation, in_state: false });
+                    harvest.bad = Some(Bad { state, violation, in_state: found.fallen_here });
                     shared.finish(None);
                 }
                 if shared.over.load(Ordering::Relaxed) {

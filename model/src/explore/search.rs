@@ -167,7 +167,7 @@ impl<S: Space> Worker<S> {
                 chunk.open.push(found.from);
             }
             if let Some(violation) = found.fallen.take() {
-                chunk.bad = Some(Bad { state: found.from, violation, in_state: false });
+                chunk.bad = Some(Bad { state: found.from, violation, in_state: found.fallen_here });
                 break;
             }
         }
@@ -199,7 +199,7 @@ impl<S: Space> Search<S> {
         let mut found = Successors { from: ROOT, ..Successors::default() };
         self.workers[0].space.begin(0);
         self.workers[0].space.start(&mut found);
-        let bad = found.fallen.take().map(|violation| Bad { state: ROOT, violation, in_state: false });
+        let bad = found.fallen.take().map(|violation| Bad { state: ROOT, violation, in_state: found.fallen_here });
         let chunk = Chunk { number: 0, found, open: Vec::new(), bad };
         let mut first = Vec::new();
         self.take(vec![chunk], &mut first);

@@ -57,6 +57,8 @@ pub struct Successors {
     pub(super) from: u32,
     pub(super) cut: bool,
     pub(super) fallen: Option<Violation>,
+    /// Whether it fell in the state itself.
+    pub(super) fallen_here: bool,
     /// Whether transitions to states met before must be named too.
     pub(super) keeps_edges: bool,
 }
@@ -104,6 +106,12 @@ impl Successors {
         self.fallen = Some(violation);
     }
 
+    /// A property fell in the state itself. The space then leaves it.
+    pub fn fell_here(&mut self, violation: Violation) {
+        self.fallen_here = true;
+        self.fallen = Some(violation);
+    }
+
     /// Whether a property fell.
     pub fn has_fallen(&self) -> bool {
         self.fallen.is_some()
@@ -119,6 +127,7 @@ impl Successors {
         self.total = 0;
         self.cut = false;
         self.fallen = None;
+        self.fallen_here = false;
     }
 
     /// Forgets the rows of the entries from `start` on whose states `is_known`.
