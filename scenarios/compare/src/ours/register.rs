@@ -6,9 +6,7 @@
 use std::fmt::Debug;
 
 use seedbed_model::explore::{Bounds, Clock};
-use seedbed_model::{
-    Canonical, Context, Data, Event, Input, Never, NodeId, Nonce, Property, Protocol, Watch,
-};
+use seedbed_model::{Canonical, Context, Data, Event, Input, Never, NodeId, Nonce, Property, Protocol, Watch};
 
 use super::history::{History, Operation, Value};
 
