@@ -133,7 +133,7 @@ fn what_is_damaged_or_of_another_search_is_refused() {
     let kept = Kept { subject: "a test", resume: None, keeper: &mut album };
     explore_kept(&protocol, &bounds, &breadth_first(1), Some(kept), &mut |_| true).expect("the bounds fit");
     let whole = &album.saved[0];
-    let why = |bytes: &[u8]| resumed(&protocol, &bounds, 1, bytes).err().expect("it is refused");
+    let why = |bytes: &[u8]| resumed(&protocol, &bounds, 1, bytes).map(drop).expect_err("it is refused");
     assert_eq!(why(b""), "it is no checkpoint: it is too short");
     assert_eq!(why(&[b'x'; 40]), "it is no checkpoint of this version: it does not begin with `seedbed checkpoint 1`");
     let cut = &whole[..whole.len() / 2];
@@ -162,6 +162,6 @@ fn a_search_that_cannot_be_kept_ends_with_the_reason() {
 #[test]
 fn a_bound_on_depth_is_refused_depth_first() {
     let (protocol, bounds) = pairs(&[]);
-    let why = explore(&protocol, &bounds, &depth_first(1), &mut |_| true).err().expect("it is refused");
+    let why = explore(&protocol, &bounds, &depth_first(1), &mut |_| true).map(drop).expect_err("it is refused");
     assert!(why.starts_with("a bound on depth needs the order breadth-first"), "{why}");
 }
