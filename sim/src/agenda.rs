@@ -34,6 +34,10 @@ pub(crate) enum Due<P: Protocol> {
     Begin(usize),
     /// It ends.
     Mend(usize),
+    /// The flapping links of that fault go off or on.
+    Toggle(usize),
+    /// A node has done its next step, unless it crashed since: its count of crashes then.
+    Serve(NodeId, u32),
     /// The active phase is over.
     Heal,
     /// The quiet phase is over.

@@ -49,7 +49,7 @@ fn a_link_that_two_partitions_cut_heals_with_the_later() {
 fn survivors(keeps: u32) -> (u32, u32) {
     // Nothing written in the last two seconds is durable.
     let disk = DiskTimes { sync_min: SECOND * 5, sync_max: SECOND * 5 };
-    let crash = Fault::Crash { node: "probe-0".into(), keeps, restart: Some(SECOND * 25) };
+    let crash = Fault::Crash { node: "probe-0".into(), keeps, torn: false, restart: Some(SECOND * 25) };
     let (_, steps) = traced_plan(&Probe::default(), &Settings { disk, ..settings() }, &only(SECOND * 20, crash), 1);
     let synced = |step: &&Step| {
         step.at < SECOND * 20 && step.choice == Choice::At(NodeId(0), Local::Sync(seedbed_model::Stream(0)))
@@ -79,7 +79,7 @@ fn synced_records_survive_and_unsynced_ones_may_be_lost() {
 
 #[test]
 fn a_crashed_node_loses_what_arrives_and_its_timers() {
-    let crash = Fault::Crash { node: "probe-0".into(), keeps: 0, restart: None };
+    let crash = Fault::Crash { node: "probe-0".into(), keeps: 0, torn: false, restart: None };
     let (run, steps) = traced_plan(&Probe::default(), &settings(), &only(SECOND * 20, crash), 1);
     assert_quiet(&run);
     let after = steps.iter().filter(|step| step.at > SECOND * 20);
@@ -294,7 +294,7 @@ proptest! {
 #[test]
 fn leaving_out_a_fault_leaves_other_links_alone() {
     let settings = Settings { clocks: ClockSettings { rates: Ratio::ZERO, ..ClockSettings::default() }, ..settings() };
-    let crash = Fault::Crash { node: "probe-2".into(), keeps: 0, restart: None };
+    let crash = Fault::Crash { node: "probe-2".into(), keeps: 0, torn: false, restart: None };
     let pings = |plan: &Plan| -> Vec<Span> {
         let (_, steps) = traced_plan(&Probe::default(), &settings, plan, 1);
         let ping = |step: &&Step| matches!(&step.choice, Choice::Deliver(e) if (e.from.0, e.to.0) == (0, 1) && matches!(e.message, Message::Ping(_)));
