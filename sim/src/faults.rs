@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::NodeClock;
 
-/// What goes wrong in a run, and when.
+/// What goes wrong in a run, and when. What a file leaves out does not happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
     /// Which part of the messages is lost, in the active phase.
     pub loss: Ratio,
@@ -179,6 +179,12 @@ pub(crate) fn kept(keeps: u32, stream: Stream, count: u32) -> u32 {
 /// Whether a crash that keeps records of `stream` tears the last of them. All of them do that keep everything.
 pub(crate) fn is_torn(keeps: u32, stream: Stream) -> bool {
     keeps == u32::MAX || hash(u64::from(keeps) ^ 1 << 32, &[stream.0]).is_multiple_of(2)
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan::calm()
+    }
 }
 
 impl Plan {
