@@ -24,6 +24,7 @@ pub fn shipped() -> Registry {
             check,
             [
                 "clock-beyond-bound",
+                "datacenter",
                 "dying-owner",
                 "late-messages",
                 "manager-crash",

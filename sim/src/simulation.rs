@@ -356,19 +356,35 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         }
     }
 
+    /// What is still offered keeps its time; what is new gets one. Most steps change little of a list that may be
+    /// long, and its order hardly ever: the old list is read along with the new one.
     fn reoffer(&mut self, node: NodeId, offered: Vec<P::Decision>) {
-        let offers = &mut self.seats[node.index()].offers;
-        offers.retain(|offer| offered.contains(&offer.decision));
-        for decision in offered {
-            if offers.iter().any(|offer| offer.decision == decision) {
-                continue;
-            }
-            let id = self.offer_count;
-            self.offer_count += 1;
-            offers.push(Offer { decision, id });
-            let at = self.world.driver.after(node, Wait::Decision);
-            self.world.driver.agenda.push(at, Due::Decide(node, id));
+        let old = std::mem::take(&mut self.seats[node.index()].offers);
+        if old.iter().map(|offer| &offer.decision).eq(&offered) {
+            self.seats[node.index()].offers = old;
+            return;
         }
+        let mut offers: Vec<Offer<P>> = Vec::with_capacity(offered.len());
+        let mut next = 0;
+        for decision in offered {
+            let ahead = old[next..].iter().position(|offer| offer.decision == decision).map(|ahead| next + ahead);
+            let place = ahead.or_else(|| old[..next].iter().position(|offer| offer.decision == decision));
+            match place {
+                _ if ahead != Some(next) && offers.iter().any(|offer| offer.decision == decision) => {}
+                Some(place) => {
+                    next = next.max(place + 1);
+                    offers.push(Offer { decision, id: old[place].id });
+                }
+                None => {
+                    let id = self.offer_count;
+                    self.offer_count += 1;
+                    offers.push(Offer { decision, id });
+                    let at = self.world.driver.after(node, Wait::Decision);
+                    self.world.driver.agenda.push(at, Due::Decide(node, id));
+                }
+            }
+        }
+        self.seats[node.index()].offers = offers;
     }
 
     #[inline]
