@@ -1,6 +1,6 @@
 //! An exploration at one bound, judged against what it expects and what it must reach.
 
-use seedbed_model::explore::{Bounds, Progress, Verdict};
+use seedbed_model::explore::{Bounds, Order, Progress, Strategy, Verdict};
 use seedbed_model::record::{BoundRecord, Failure};
 use seedbed_reports::number;
 
@@ -19,6 +19,7 @@ pub(crate) struct Exploration<'a> {
     pub(crate) bound: &'a Bound,
     /// The mechanisms switched off.
     pub(crate) mutants: &'a [String],
+    pub(crate) strategy: Strategy,
     pub(crate) deadline: Deadline,
     pub(crate) paste: &'a Paste,
 }
@@ -44,7 +45,7 @@ impl Exploration<'_> {
         let bounds = library::full_bounds(&self.bound.bounds).map_err(refused)?;
         let described = self.face.describe(&setup).map_err(refused)?;
         let watch = Stopwatch::start();
-        let explored = self.face.explore(&setup, &bounds, &mut |progress| {
+        let explored = self.face.explore(&setup, &bounds, &self.strategy, &mut |progress| {
             show(meter, progress);
             !self.deadline.is_over()
         });
@@ -140,7 +141,12 @@ impl Exploration<'_> {
             seed: None,
             step: last.map_or(0, |step| step.step),
             at_ns: last.map_or(0, |step| step.at_ns),
-            shrunk: "shortest: the exploration is breadth first".into(),
+            shrunk: match self.strategy.order {
+                Order::BreadthFirst => "shortest: the exploration is breadth first".into(),
+                Order::DepthFirst => {
+                    "not at all: the exploration was depth first; breadth first finds the shortest".into()
+                }
+            },
             why: Vec::new(),
             paste: record.paste.clone(),
             revision: self.paste.revision.clone(),

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use seedbed_model::explore::{self, Bounds, Progress, Stats, Verdict};
+use seedbed_model::explore::{self, Bounds, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{
     Family, Kind, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep, TraceStep, Violation,
 };
@@ -73,6 +73,7 @@ pub(crate) trait Face: Send + Sync {
         &self,
         setup: &Setup,
         bounds: &Bounds,
+        strategy: &Strategy,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String>;
     /// Replays named choices. `Err` on parameters; a choice that can no longer be read is a drift.
@@ -137,10 +138,11 @@ impl<F: Family> Face for FamilyFace<F> {
         &self,
         setup: &Setup,
         bounds: &Bounds,
+        strategy: &Strategy,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String> {
         let protocol = Self::build(setup)?;
-        let found = explore::explore(&protocol, bounds, watch)?;
+        let found = explore::explore(&protocol, bounds, strategy, watch)?;
         let counterexample = found
             .script
             .map(|script| Counterexample { replayed: replayed(&protocol, &script), script: pinned(&script) });

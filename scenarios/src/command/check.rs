@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use seedbed_model::Span;
+use seedbed_model::explore::{Order, Strategy};
 use seedbed_model::record::{CheckRecord, Header};
 use seedbed_reports::{check, failure, json, trace};
 use toml::{Table, Value};
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// How time is held: digital or untimed
     #[arg(long, value_name = "CLOCK")]
     clock: Option<String>,
+    /// Which states come first: bfs (shortest counterexamples) or dfs (least memory)
+    #[arg(long, value_name = "ORDER", value_parser = order, default_value = "bfs")]
+    order: Order,
     /// Does not interchange interchangeable nodes
     #[arg(long)]
     no_symmetry: bool,
@@ -68,7 +72,8 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     let mut outcomes = Vec::new();
     for (index, bound) in bounds.iter().enumerate() {
         let share = deadline.share(bounds.len() - index);
-        let exploration = Exploration { face, bound, mutants: &mutants, deadline: share, paste: &paste };
+        let strategy = Strategy { order: args.order, jobs: args.work.jobs() };
+        let exploration = Exploration { face, bound, mutants: &mutants, strategy, deadline: share, paste: &paste };
         let outcome = exploration.run(&console.meter(&format!("{}/{}", face.name(), bound.name), None))?;
         console.say(&shown(&outcome))?;
         outcomes.push(outcome);
@@ -77,6 +82,14 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     console.say(&check::summary(&record))?;
     write_results(args, &record, outcomes.into_iter().find_map(|outcome| outcome.pin))?;
     Ok(record.code)
+}
+
+fn order(text: &str) -> Result<Order, String> {
+    match text {
+        "bfs" => Ok(Order::BreadthFirst),
+        "dfs" => Ok(Order::DepthFirst),
+        _ => Err("expected bfs or dfs".into()),
+    }
 }
 
 /// The bounds asked for: the one named, else those that claim the mutants, else all; with the flags applied.
@@ -155,6 +168,9 @@ fn bound_flags(args: &Args) -> String {
     }
     if let Some(clock) = &args.clock {
         flags.push_str(&format!(" --clock {clock}"));
+    }
+    if args.order == Order::DepthFirst {
+        flags.push_str(" --order dfs");
     }
     if args.no_symmetry {
         flags.push_str(" --no-symmetry");

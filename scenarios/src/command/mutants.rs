@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use seedbed_model::explore::Strategy;
 use seedbed_model::record::{Detection, Header, Kill, KillRecord};
 use seedbed_model::{Mutant, Outcome, Span};
 use seedbed_reports::{json, kills};
@@ -119,8 +120,9 @@ impl Trial<'_> {
         for bound in self.bounds.iter().filter(|bound| bound.claims.iter().any(|claim| claim == mutant.name)) {
             // Only the mutant's fall counts here: what the bound expects of the whole protocol does not.
             let bound = Bound { expect: Expect::Holds, ..bound.clone() };
+            let strategy = Strategy { jobs: self.args.work.jobs(), ..Strategy::default() };
             let exploration =
-                Exploration { face: self.face, bound: &bound, mutants: &mutants, deadline, paste: &paste };
+                Exploration { face: self.face, bound: &bound, mutants: &mutants, strategy, deadline, paste: &paste };
             let outcome =
                 exploration.run(&console.meter(&format!("{} without {}", self.face.name(), mutant.name), None))?;
             let record = outcome.record;

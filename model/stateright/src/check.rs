@@ -1,0 +1,185 @@
+//! The one line that a user of stateright changes.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use seedbed_model::explore::{Fall, Limits, Progress, Searched, Space, Stats, Strategy, search};
+use stateright::actor::{Actor, ActorModel};
+use stateright::{Expectation, Model, Property};
+
+use crate::actors::Actors;
+use crate::values::{fingerprint, identity};
+use crate::whole::Whole;
+
+/// What a property's condition reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// Anything: it is evaluated on each different state.
+    State,
+    /// The history alone: it is evaluated once for each different history.
+    History,
+}
+
+/// How a model is searched. The default asks for nothing special and changes nothing of what stateright would see.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The order and the workers.
+    pub strategy: Strategy,
+    /// Gives up beyond so many different states.
+    pub states: u64,
+    /// Properties whose conditions read the history alone. A wrong name is refused; a wrong claim is unsound.
+    pub of_history: Vec<&'static str>,
+    /// Whether `within_boundary` is asked. A model without one need not pay for it.
+    pub has_boundary: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { strategy: Strategy::default(), states: u64::MAX, of_history: Vec::new(), has_boundary: true }
+    }
+}
+
+/// What the search of a space may rely on.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    /// By property.
+    pub(crate) reads: Vec<Reads>,
+    pub(crate) has_boundary: bool,
+}
+
+/// What a search found.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// How much was seen. Stateright counts a depth of one more: it counts states on the way, not steps.
+    pub stats: Stats,
+    /// The `Always` property that fell.
+    pub fallen: Option<Found>,
+    /// The `Sometimes` properties that held somewhere, in the model's order.
+    pub reached: Vec<&'static str>,
+    /// Why the search gave up.
+    pub stopped: Option<String>,
+}
+
+/// A property that fell, and the shortest way there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its name.
+    pub property: String,
+    /// The model's actions, as it formats them.
+    pub actions: Vec<String>,
+}
+
+/// Searches a system of actors.
+///
+/// # Errors
+/// If a property is `Eventually`, or `options` names one that there is not.
+pub fn explore_actors<A, C, H>(
+    model: ActorModel<A, C, H>,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Checked, String>
+where
+    A: Actor + Send + Sync + 'static,
+    A::Msg: Ord + Send + Sync,
+    A::Timer: Ord + Send + Sync,
+    A::State: Send + Sync,
+    A::Random: Send + Sync,
+    A::Storage: Send + Sync,
+    C: Send + Sync + 'static,
+    H: Clone + Debug + Hash + Send + Sync + 'static,
+{
+    let rules = rules(&model.properties, options)?;
+    let model = Arc::new(model);
+    let found = run(Actors::new(Arc::clone(&model), rules), options, watch)?;
+    let reached = merged(found.spaces.iter().map(Actors::reached));
+    let mut space = found.spaces.into_iter().next().expect("a search has a worker");
+    let identify = |state: &_| fingerprint(space.row_of(state).1);
+    Ok(checked(&*model, found.stats, found.fall, found.stopped, &reached, identify))
+}
+
+/// Searches any model.
+///
+/// # Errors
+/// If a property is `Eventually`, or `options` names one that there is not.
+pub fn explore_model<M>(model: M, options: &Options, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Checked, String>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Hash + Send + Sync,
+    M::Action: Debug,
+{
+    rules(&model.properties(), options)?;
+    let model = Arc::new(model);
+    let found = run(Whole::new(Arc::clone(&model)), options, watch)?;
+    let reached = merged(found.spaces.iter().map(Whole::reached));
+    let identify = |state: &M::State| fingerprint(identity(state) as u64);
+    Ok(checked(&*model, found.stats, found.fall, found.stopped, &reached, identify))
+}
+
+fn rules<M: Model>(properties: &[Property<M>], options: &Options) -> Result<Rules, String> {
+    if let Some(property) = properties.iter().find(|property| property.expectation == Expectation::Eventually) {
+        return Err(format!("`{}` is an Eventually, which is not searched here", property.name));
+    }
+    if let Some(name) = options.of_history.iter().find(|name| !properties.iter().any(|other| other.name == **name)) {
+        return Err(format!("no property `{name}`"));
+    }
+    let reads = |property: &Property<M>| {
+        if options.of_history.contains(&property.name) { Reads::History } else { Reads::State }
+    };
+    Ok(Rules { reads: properties.iter().map(reads).collect(), has_boundary: options.has_boundary })
+}
+
+fn run<S: Space>(space: S, options: &Options, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Searched<S>, String> {
+    search(space, Limits { depth: None, states: options.states }, &options.strategy, watch)
+}
+
+fn merged<'r>(workers: impl Iterator<Item = &'r [bool]>) -> Vec<bool> {
+    let mut reached = Vec::new();
+    for worker in workers {
+        reached.resize(worker.len(), false);
+        reached.iter_mut().zip(worker).for_each(|(reached, also)| *reached |= also);
+    }
+    reached
+}
+
+fn checked<M: Model<Action: Debug>>(
+    model: &M,
+    stats: Stats,
+    fall: Option<Fall>,
+    stopped: Option<String>,
+    reached: &[bool],
+    identify: impl FnMut(&M::State) -> u64,
+) -> Checked {
+    let fallen =
+        fall.map(|fall| Found { property: fall.violation.property, actions: actions(model, &fall.path, identify) });
+    let properties = model.properties();
+    let reached = properties.iter().zip(reached).filter(|(_, reached)| **reached).map(|(property, _)| property.name);
+    Checked { stats, fallen, reached: reached.collect(), stopped }
+}
+
+/// The actions along a path of fingerprints.
+fn actions<M: Model<Action: Debug>>(
+    model: &M,
+    path: &[u64],
+    mut identify: impl FnMut(&M::State) -> u64,
+) -> Vec<String> {
+    const WALKED: &str = "the search walked this path";
+    let mut state = model.init_states().into_iter().find(|state| identify(state) == path[0]).expect(WALKED);
+    let mut words = Vec::new();
+    for &goal in &path[1..] {
+        let mut offered = Vec::new();
+        model.actions(&state, &mut offered);
+        let mut found = None;
+        for action in offered {
+            let said = model.format_action(&action);
+            if let Some(next) = model.next_state(&state, action).filter(|next| identify(next) == goal) {
+                found = Some((said, next));
+                break;
+            }
+        }
+        let (said, next) = found.expect(WALKED);
+        words.push(said);
+        state = next;
+    }
+    words
+}
