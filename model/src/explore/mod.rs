@@ -12,6 +12,7 @@ mod table;
 mod walk;
 
 pub use bounds::{Bounds, Clock, Lengths};
+pub use report::abstractions;
 pub use walk::{Walk, accepts};
 
 use crate::property::Violation;

@@ -7,8 +7,8 @@ use crate::name::NodeId;
 use crate::protocol::Protocol;
 use crate::time::Span;
 
-/// The abstractions in force, in words.
-pub(super) fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
+/// The abstractions in force within `bounds`, in words.
+pub fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
     let mut all = Vec::new();
     let nodes = || (0..protocol.nodes().len() as u16).map(NodeId);
     match bounds.clock {

@@ -43,7 +43,7 @@ fn params() -> impl Strategy<Value = Table> {
         any::<i64>().prop_map(Value::Integer),
         any::<bool>().prop_map(Value::Boolean),
         text().prop_map(Value::String),
-        (0u32..1_000).prop_map(|parts| Value::Float(f64::from(parts) / 128.0)),
+        prop::sample::select(&[0.5, -2.0, 0.1, 1e300][..]).prop_map(Value::Float),
     ];
     let value = leaf.prop_recursive(2, 8, 3, |inner| {
         let table = prop::collection::btree_map(text(), inner.clone(), 0..3);
