@@ -69,6 +69,8 @@ fn finish<P: Protocol>(
 ) -> Result<Exploration<P>, String> {
     let stopped = wait(&mut checker, bounds, watch)?;
     let model = checker.model();
+    // A path is told by expanding its states again.
+    model.stopped.store(false, Ordering::Relaxed);
     if let Some(why) = model.noting(|notes| notes.misfit.take()) {
         return Err(why);
     }
