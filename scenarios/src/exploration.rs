@@ -1,11 +1,13 @@
 //! An exploration at one bound, judged against what it expects and what it must reach.
 
+use seedbed_model::Kind;
 use seedbed_model::explore::{Bounds, Progress, Verdict};
 use seedbed_model::record::{BoundRecord, Failure};
 use seedbed_reports::number;
 
 use crate::campaign::{Paste, subject, words_of};
 use crate::console::Meter;
+use crate::engine::Engine;
 use crate::exit::{self, BadInput};
 use crate::face::{Explored, Face, Setup};
 use crate::file::Expect;
@@ -19,6 +21,7 @@ pub(crate) struct Exploration<'a> {
     pub(crate) bound: &'a Bound,
     /// The mechanisms switched off.
     pub(crate) mutants: &'a [String],
+    pub(crate) engine: Engine,
     pub(crate) deadline: Deadline,
     pub(crate) paste: &'a Paste,
 }
@@ -44,7 +47,7 @@ impl Exploration<'_> {
         let bounds = library::full_bounds(&self.bound.bounds).map_err(refused)?;
         let described = self.face.describe(&setup).map_err(refused)?;
         let watch = Stopwatch::start();
-        let explored = self.face.explore(&setup, &bounds, &mut |progress| {
+        let explored = self.face.explore(&setup, &bounds, self.engine, &mut |progress| {
             show(meter, progress);
             !self.deadline.is_over()
         });
@@ -109,6 +112,9 @@ impl Exploration<'_> {
             }
             (Verdict::Violated(violation), _) => (exit::of_fall(properties, &violation.property), None),
             (Verdict::Unknown(_), _) => (exit::UNKNOWN, None),
+            (Verdict::Holds, Expect::Violated(property)) if self.cannot_say(properties, property) => {
+                (exit::UNKNOWN, Some(format!("{property} must fall within this bound; stateright cannot say it")))
+            }
             (Verdict::Holds, Expect::Violated(property)) => {
                 (exit::PROGRESS, Some(format!("{property} must fall within this bound and does not")))
             }
@@ -122,6 +128,12 @@ impl Exploration<'_> {
         record.remarks.extend(remark);
         record.remarks.extend(unlike(explored));
         record.code = code;
+    }
+
+    /// Whether the engine at work leaves the property out.
+    fn cannot_say(&self, properties: &[seedbed_model::Property], name: &str) -> bool {
+        self.engine != Engine::Seedbed
+            && properties.iter().any(|property| property.name == name && property.kind == Kind::ReachableAlways)
     }
 
     fn failure(
@@ -140,7 +152,7 @@ impl Exploration<'_> {
             seed: None,
             step: last.map_or(0, |step| step.step),
             at_ns: last.map_or(0, |step| step.at_ns),
-            shrunk: "shortest: the exploration is breadth first".into(),
+            shrunk: self.engine.shrunk().into(),
             why: Vec::new(),
             paste: record.paste.clone(),
             revision: self.paste.revision.clone(),

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use super::flags::{Variation, Work};
 use crate::console::{Console, probe, write_file};
+use crate::engine::{Address, Engine, Order};
 use crate::exit::{self, BadInput, unknown};
 use crate::exploration::{Exploration, Outcome};
 use crate::face::{Face, Setup};
@@ -38,6 +39,15 @@ pub(crate) struct Args {
     /// How time is held: digital or untimed
     #[arg(long, value_name = "CLOCK")]
     clock: Option<String>,
+    /// Which checker: seedbed, or stateright over plain worlds as a second opinion
+    #[arg(long, value_name = "ENGINE", default_value = "seedbed", value_parser = ["seedbed", "stateright"])]
+    engine: String,
+    /// In which order states are expanded: bfs, or dfs with --engine stateright
+    #[arg(long, value_name = "ORDER", default_value = "bfs")]
+    order: Order,
+    /// Serves stateright's Explorer page of one bound: a port of this machine, or an address and a port
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "3000")]
+    serve: Option<Address>,
     /// Does not interchange interchangeable nodes
     #[arg(long)]
     no_symmetry: bool,
@@ -57,18 +67,23 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     args.variation.refuse_variant()?;
     probe(args.json.as_ref())?;
     probe(args.trace.as_ref())?;
+    let engine = engine(args)?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let entry = registry.entry(&args.protocol)?;
     let face = entry.face.as_ref();
     let mutants = args.variation.mutants_of(face)?;
     let bounds = chosen(face, library.bounds(entry)?, args, &mutants)?;
+    if let Some(address) = args.serve {
+        return serve(face, &bounds, mutants, address, console);
+    }
     let mut paste = args.variation.paste(command, &args.work.revision);
     paste.flags.push_str(&bound_flags(args));
+    paste.flags.push_str(&engine_flags(engine));
     let deadline = Deadline::after(args.budget);
     let mut outcomes = Vec::new();
     for (index, bound) in bounds.iter().enumerate() {
         let share = deadline.share(bounds.len() - index);
-        let exploration = Exploration { face, bound, mutants: &mutants, deadline: share, paste: &paste };
+        let exploration = Exploration { face, bound, mutants: &mutants, engine, deadline: share, paste: &paste };
         let outcome = exploration.run(&console.meter(&format!("{}/{}", face.name(), bound.name), None))?;
         console.say(&shown(&outcome))?;
         outcomes.push(outcome);
@@ -77,6 +92,42 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     console.say(&check::summary(&record))?;
     write_results(args, &record, outcomes.into_iter().find_map(|outcome| outcome.pin))?;
     Ok(record.code)
+}
+
+fn engine(args: &Args) -> Result<Engine, BadInput> {
+    match (args.engine.as_str(), args.order) {
+        ("stateright", order) => Ok(Engine::Stateright { order, jobs: args.work.jobs() }),
+        (_, Order::Bfs) => Ok(Engine::Seedbed),
+        (_, Order::Dfs) => Err(BadInput::flag("--order dfs: Seedbed's own is breadth first; add --engine stateright")),
+    }
+}
+
+fn engine_flags(engine: Engine) -> String {
+    match engine {
+        Engine::Seedbed => String::new(),
+        Engine::Stateright { order: Order::Bfs, jobs } => format!(" --engine stateright --jobs {jobs}"),
+        Engine::Stateright { order: Order::Dfs, jobs } => format!(" --engine stateright --order dfs --jobs {jobs}"),
+    }
+}
+
+/// Serves the page of the one bound that was chosen.
+fn serve(
+    face: &dyn Face,
+    bounds: &[Bound],
+    mutants: Vec<String>,
+    address: Address,
+    console: &mut Console<'_>,
+) -> Result<u8, BadInput> {
+    let [bound] = bounds else {
+        let names: Vec<&str> = bounds.iter().map(|bound| bound.name.as_str()).collect();
+        let message = format!("--serve shows one bound; choose with --bound name=, from {}", names.join(", "));
+        return Err(BadInput::flag(message));
+    };
+    let refused = |why: String| BadInput::flag(format!("--serve {}: {why}", address.0));
+    let full = library::full_bounds(&bound.bounds).map_err(refused)?;
+    console.say(&format!("{} / {}: http://{}/ until this ends\n", face.name(), bound.name, address.0))?;
+    face.serve(&Setup { params: bound.params.clone(), mutants }, &full, address).map_err(refused)?;
+    Ok(exit::EXPECTED)
 }
 
 /// The bounds asked for: the one named, else those that claim the mutants, else all; with the flags applied.
