@@ -2,29 +2,41 @@
 
 mod bounds;
 mod canonize;
+mod depth;
+mod graph;
 mod interned;
+mod landings;
 mod layout;
+mod level;
 mod memo;
 mod pool;
 mod report;
+mod retrace;
 mod search;
+mod space;
+mod strategy;
 mod table;
 mod walk;
+mod walker;
 
 pub use bounds::{Bounds, Clock, Lengths};
 pub use report::abstractions;
+pub use search::{Fall, Limits, Searched, search};
+pub use space::{Row, Space, Successors};
+pub use strategy::{Order, Strategy};
 pub use walk::{Walk, accepts};
 
 use crate::property::Violation;
 use crate::protocol::Protocol;
 use crate::script::Script;
+use walker::Walker;
 
 /// What an exploration found.
 #[derive(Debug, Clone)]
 pub struct Exploration<P: Protocol> {
     /// The answer.
     pub verdict: Verdict,
-    /// The shortest counterexample, replayable by [`crate::replay`].
+    /// A counterexample (breadth first, a shortest one), replayable by [`crate::replay`].
     pub script: Option<Script<P>>,
     /// How much was seen.
     pub stats: Stats,
@@ -94,11 +106,14 @@ pub struct Progress {
 /// Explores `protocol` within `bounds`. `watch` is called now and then; `false` stops the exploration as unknown.
 ///
 /// # Errors
-/// If the bounds do not fit the protocol (a tick too coarse for a timer, say).
+/// If the bounds do not fit the protocol (a tick too coarse for a timer, say) or the strategy.
 pub fn explore<P: Protocol>(
     protocol: &P,
     bounds: &Bounds,
+    strategy: &Strategy,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
-    search::run(protocol, bounds, watch)
+    let limits = Limits { depth: bounds.depth, states: bounds.states };
+    let found = search(Walker::new(protocol, bounds)?, limits, strategy, watch)?;
+    Ok(report::exploration(protocol, bounds, found))
 }

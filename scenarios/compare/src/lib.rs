@@ -1,6 +1,7 @@
 //! Seedbed beside its peers: the same kind of work, in one process run.
 //!
-//! - [`register`]: a register over single-decree Paxos, for stateright's own checkers
+//! - [`ours`]: registers in the ordinary contract
+//! - [`paxos_actors`]: a register over single-decree Paxos, for stateright's own checkers
 //! - [`exploring`]: states per second of an exhaustive search, stateright's and ours
 //! - [`messages`]: messages per second of a simulated closed loop
 //!
@@ -8,4 +9,5 @@
 
 pub mod exploring;
 pub mod messages;
-pub mod register;
+pub mod ours;
+pub mod paxos_actors;
