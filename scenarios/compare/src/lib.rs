@@ -2,7 +2,7 @@
 //!
 //! - [`ours`]: registers in the ordinary contract
 //! - [`paxos_actors`]: a register over single-decree Paxos, for stateright's own checkers
-//! - [`exploring`]: states per second of an exhaustive search, stateright's and ours
+//! - [`exploring`]: exhaustive search of one model, by stateright, by our explorer on its actors, and on our contract
 //! - [`messages`]: messages per second of a simulated closed loop
 //!
 //! `cargo bench` in this folder measures all of it and prints the ratios.

@@ -73,7 +73,8 @@ impl History {
             let next = client.answered.get(placed[index]);
             let open = client.open.as_ref().filter(|_| placed[index] == client.answered.len());
             let Some(invocation) = next.or(open) else { continue };
-            let in_time = invocation.before.iter().zip(&*placed).all(|(before, placed)| usize::from(*before) <= *placed);
+            let in_time =
+                invocation.before.iter().zip(&*placed).all(|(before, placed)| usize::from(*before) <= *placed);
             let after = match invocation.operation {
                 Operation::Write(written) => Some(written),
                 Operation::Read(read) => (read.is_none() || read == Some(value)).then_some(value),
