@@ -8,7 +8,7 @@ use crate::generate::Sample;
 use crate::table::Table;
 
 /// A level is expanded while there are fewer states than this; a sample with more is explored to that depth.
-const STATES_MAX: usize = 250;
+const STATES_MAX: usize = 150;
 
 /// What a sample's exploration must find.
 pub(crate) struct Truth {
