@@ -22,6 +22,7 @@ mod walker;
 
 pub use bounds::{Bounds, Clock, Lengths};
 pub use checkpoint::{Keeper, Reader, Writer};
+pub use report::abstractions;
 pub use search::{Fall, Kept, Limits, Searched, search, search_kept};
 pub use space::{Row, Space, Successors};
 pub use strategy::{Order, Strategy};
