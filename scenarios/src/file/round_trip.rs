@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use seedbed_model::explore::{Bounds, Clock, Lengths};
 use seedbed_model::{Ratio, Span};
-use seedbed_sim::{ClockSettings, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};
+use seedbed_sim::{
+    ClockSettings, Costs, DiskTimes, Distribution, Fault, FaultMix, Network, Plan, Settings, SpanRange, TimedFault,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Spanned, Table, Value};
@@ -67,41 +69,71 @@ fn ratio() -> impl Strategy<Value = Ratio> {
     (any::<u32>(), 1u32..).prop_map(|(num, den)| Ratio::new(num, den))
 }
 
+fn rate() -> impl Strategy<Value = Option<u64>> {
+    prop::option::of(0..=i64::MAX as u64)
+}
+
 prop_compose! {
     fn network()((delay_min, delay_max) in (span(), span()), (loss, duplicate) in (ratio(), ratio()),
-        fifo in any::<bool>(), distribution in prop::sample::select(&[
+        fifo in any::<bool>(), bandwidth in rate(), distribution in prop::sample::select(&[
             Distribution::Uniform, Distribution::Exponential, Distribution::Fixed][..])) -> Network {
-        Network { delay_min, delay_max, distribution, loss, duplicate, fifo }
+        Network { delay_min, delay_max, distribution, loss, duplicate, fifo, bandwidth }
     }
 }
 
 prop_compose! {
     fn clocks()(rates in ratio(), beyond in prop::option::of((ratio(), ratio())), offsets in ratio(),
-        offset_beyond in prop::option::of(span())) -> ClockSettings {
-        ClockSettings { rates, beyond, offsets, offset_beyond }
+        offset_beyond in prop::option::of(span()), jump_beyond in prop::option::of(span())) -> ClockSettings {
+        ClockSettings { rates, beyond, offsets, offset_beyond, jump_beyond }
     }
 }
 
 prop_compose! {
-    fn faults()(swarm in any::<bool>(), (crashes, pauses, partitions) in any::<(u32, u32, u32)>(),
-        restart in spans(), pause in spans(), partition in spans(), (never_restart, one_way) in (ratio(), ratio()),
-        nodes in goals()) -> FaultMix {
+    fn costs()(step in span(), uplink in rate(), disk in rate()) -> Costs {
+        Costs { step, uplink, disk }
+    }
+}
+
+prop_compose! {
+    fn faults()((swarm, breaks_durability) in any::<(bool, bool)>(), nodes in goals(),
+        (crashes, pauses, partitions, flaps, slow_links, slow_disks, full_disks, jumps) in
+            any::<(u32, u32, u32, u32, u32, u32, u32, u32)>(),
+        (empty_disks, corruptions) in any::<(u32, u32)>(),
+        (restart, pause, partition, spell) in (spans(), spans(), spans(), spans()),
+        (never_restart, torn, one_way, slow_link_factor, slow_disk_factor) in
+            (ratio(), ratio(), ratio(), ratio(), ratio()),
+        (flap_max, slow_link_added, slow_disk_added, jump_max) in (span(), span(), span(), span())) -> FaultMix {
         FaultMix {
-            swarm, crashes, pauses, partitions, never_restart, one_way, nodes,
+            swarm, breaks_durability, nodes, crashes, pauses, partitions, flaps, slow_links, slow_disks, full_disks,
+            jumps, empty_disks, corruptions, never_restart, torn, one_way, slow_link_factor, slow_disk_factor,
+            flap_max, slow_link_added, slow_disk_added, jump_max,
             restart_min: restart.min, restart_max: restart.max, pause_min: pause.min, pause_max: pause.max,
-            partition_min: partition.min, partition_max: partition.max,
+            partition_min: partition.min, partition_max: partition.max, spell_min: spell.min, spell_max: spell.max,
         }
     }
+}
+
+/// A plan among the settings. That every fault comes back from its text is the simulator's own test.
+fn plan() -> impl Strategy<Value = Plan> {
+    let pause =
+        (span(), text(), span()).prop_map(|(at, node, resume)| TimedFault { at, fault: Fault::Pause { node, resume } });
+    let faults = prop::collection::vec(pause, 0..3);
+    (ratio(), ratio(), faults).prop_map(|(loss, duplicate, faults)| Plan {
+        loss,
+        duplicate,
+        faults,
+        clocks: Vec::new(),
+    })
 }
 
 prop_compose! {
     fn settings()((duration, quiet) in (span(), span()), tick_mode in any::<bool>(),
         step_count_max in 0..=i64::MAX as u64, network in network(), sync in spans(),
-        (decisions, lateness, clients) in (spans(), spans(), spans()), clocks in clocks(), faults in faults())
-        -> Settings {
+        (decisions, lateness, clients) in (spans(), spans(), spans()), clocks in clocks(), costs in costs(),
+        faults in faults(), plan in prop::option::of(plan())) -> Settings {
         Settings {
-            duration, quiet, tick_mode, step_count_max, network, decisions, lateness, clients, clocks, faults,
-            disk: DiskTimes { sync_min: sync.min, sync_max: sync.max },
+            duration, quiet, tick_mode, step_count_max, network, decisions, lateness, clients, clocks, costs, faults,
+            plan, disk: DiskTimes { sync_min: sync.min, sync_max: sync.max },
         }
     }
 }

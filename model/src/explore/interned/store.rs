@@ -69,6 +69,8 @@ impl<P: Protocol> Store<P> for Interned<P> {
             Local::Sync(_) => self.syncs(node).contains(local),
             Local::Invoke => self.invocation(node).is_some(),
             Local::Decide(_) => self.decisions(node).any(|at| self.offered[at] == *local),
+            // Rows hold folds, not records, and clocks that never jump.
+            Local::Corrupt(..) | Local::Jump(_) => false,
             _ => true,
         };
         if offered { Ok(self.begin(node, *local)) } else { Err(Refused::NotOffered) }
