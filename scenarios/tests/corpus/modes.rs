@@ -34,14 +34,16 @@ struct Promises {
 }
 
 const ALL: Promises = Promises { shortest: true, reachable: true, states: true, depth: true };
-/// Depth first: a counterexample is as long as it happens to be.
-const DEEP: Promises = Promises { shortest: false, ..ALL };
+/// Depth first: a counterexample is as long as it happens to be, and a bound on depth is refused.
+const DEEP: Promises = Promises { shortest: false, depth: false, ..ALL };
 /// stateright cannot say `reachable always`.
 const THEIRS: Promises = Promises { reachable: false, ..ALL };
 /// Its threads race for the first counterexample.
 const THEIRS_RACING: Promises = Promises { shortest: false, ..THEIRS };
-/// Deep first it misses states within a bound on depth, and refuses.
-const THEIRS_DEEP: Promises = Promises { depth: false, ..THEIRS_RACING };
+const THEIRS_DEEP: Promises = Promises { reachable: false, ..DEEP };
+
+/// Depth first, a model that goes on for ever is left here: it may hide a near fall behind a long way.
+const DEEP_STATES_MAX: u64 = 3_000;
 
 const WIDE_1: Strategy = Strategy { order: Order::BreadthFirst, jobs: 1 };
 const WIDE_2: Strategy = Strategy { order: Order::BreadthFirst, jobs: 2 };
@@ -110,6 +112,7 @@ impl Mode {
                 }
                 Ok(())
             }
+            (Some(_), Verdict::Unknown(_)) if !self.promises.depth => Ok(()),
             (fall, verdict) => Err(format!("{verdict:?}, not {fall:?}")),
         }
     }
