@@ -69,13 +69,16 @@ fn states(record: &BoundRecord) -> String {
         (true, true) => "exhausted up to the bound on tags or depth",
         (false, _) => "not exhausted",
     };
+    let memory = match record.bytes_per_state {
+        0 => "memory not measured".to_owned(),
+        bytes => format!("{bytes} bytes a state"),
+    };
     format!(
-        "{} unique, {} total, depth {}, {end}; {}, {} bytes a state",
+        "{} unique, {} total, depth {}, {end}; {}, {memory}",
         number::grouped(record.unique),
         number::grouped(record.total),
         record.depth,
         number::elapsed(record.seconds),
-        record.bytes_per_state,
     )
 }
 

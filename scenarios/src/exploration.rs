@@ -1,11 +1,13 @@
 //! An exploration at one bound, judged against what it expects and what it must reach.
 
-use seedbed_model::explore::{Bounds, Order, Progress, Strategy, Verdict};
+use seedbed_model::Kind;
+use seedbed_model::explore::{Bounds, Progress, Strategy, Verdict};
 use seedbed_model::record::{BoundRecord, Failure};
 use seedbed_reports::number;
 
 use crate::campaign::{Paste, subject, words_of};
 use crate::console::Meter;
+use crate::engine::Engine;
 use crate::exit::{self, BadInput};
 use crate::face::{Explored, Face, Setup};
 use crate::file::Expect;
@@ -19,6 +21,7 @@ pub(crate) struct Exploration<'a> {
     pub(crate) bound: &'a Bound,
     /// The mechanisms switched off.
     pub(crate) mutants: &'a [String],
+    pub(crate) engine: Engine,
     pub(crate) strategy: Strategy,
     pub(crate) deadline: Deadline,
     pub(crate) paste: &'a Paste,
@@ -45,7 +48,7 @@ impl Exploration<'_> {
         let bounds = library::full_bounds(&self.bound.bounds).map_err(refused)?;
         let described = self.face.describe(&setup).map_err(refused)?;
         let watch = Stopwatch::start();
-        let explored = self.face.explore(&setup, &bounds, &self.strategy, &mut |progress| {
+        let explored = self.face.explore(&setup, &bounds, self.engine, &self.strategy, &mut |progress| {
             show(meter, progress);
             !self.deadline.is_over()
         });
@@ -110,6 +113,9 @@ impl Exploration<'_> {
             }
             (Verdict::Violated(violation), _) => (exit::of_fall(properties, &violation.property), None),
             (Verdict::Unknown(_), _) => (exit::UNKNOWN, None),
+            (Verdict::Holds, Expect::Violated(property)) if self.cannot_say(properties, property) => {
+                (exit::UNKNOWN, Some(format!("{property} must fall within this bound; stateright cannot say it")))
+            }
             (Verdict::Holds, Expect::Violated(property)) => {
                 (exit::PROGRESS, Some(format!("{property} must fall within this bound and does not")))
             }
@@ -123,6 +129,12 @@ impl Exploration<'_> {
         record.remarks.extend(remark);
         record.remarks.extend(unlike(explored));
         record.code = code;
+    }
+
+    /// Whether the engine at work leaves the property out.
+    fn cannot_say(&self, properties: &[seedbed_model::Property], name: &str) -> bool {
+        self.engine != Engine::Seedbed
+            && properties.iter().any(|property| property.name == name && property.kind == Kind::ReachableAlways)
     }
 
     fn failure(
@@ -141,12 +153,7 @@ impl Exploration<'_> {
             seed: None,
             step: last.map_or(0, |step| step.step),
             at_ns: last.map_or(0, |step| step.at_ns),
-            shrunk: match self.strategy.order {
-                Order::BreadthFirst => "shortest: the exploration is breadth first".into(),
-                Order::DepthFirst => {
-                    "not at all: the exploration was depth first; breadth first finds the shortest".into()
-                }
-            },
+            shrunk: self.engine.shrunk(&self.strategy).into(),
             why: Vec::new(),
             paste: record.paste.clone(),
             revision: self.paste.revision.clone(),

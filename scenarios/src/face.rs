@@ -12,6 +12,7 @@ use seedbed_sim::{Run, Seed, Settings};
 use toml::Table;
 
 use crate::drive;
+use crate::engine::{self, Address, Engine};
 use crate::file::{CheckFile, ScenarioFile};
 use crate::pin::{PinnedScript, PinnedStep};
 
@@ -73,9 +74,12 @@ pub(crate) trait Face: Send + Sync {
         &self,
         setup: &Setup,
         bounds: &Bounds,
+        engine: Engine,
         strategy: &Strategy,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String>;
+    /// Serves stateright's Explorer page, until the process ends.
+    fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String>;
     /// Replays named choices. `Err` on parameters; a choice that can no longer be read is a drift.
     fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String>;
     fn sweep(
@@ -138,11 +142,15 @@ impl<F: Family> Face for FamilyFace<F> {
         &self,
         setup: &Setup,
         bounds: &Bounds,
+        engine: Engine,
         strategy: &Strategy,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String> {
         let protocol = Self::build(setup)?;
-        let found = explore::explore(&protocol, bounds, strategy, watch)?;
+        let found = match engine {
+            Engine::Seedbed => explore::explore(&protocol, bounds, strategy, watch)?,
+            Engine::Stateright => engine::cross_check(&protocol, bounds, strategy, watch)?,
+        };
         let counterexample = found
             .script
             .map(|script| Counterexample { replayed: replayed(&protocol, &script), script: pinned(&script) });
@@ -157,6 +165,9 @@ impl<F: Family> Face for FamilyFace<F> {
             abstractions: found.abstractions,
             counterexample,
         })
+    }
+    fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String> {
+        engine::serve(&Self::build(setup)?, bounds, address)
     }
     fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String> {
         let protocol = Self::build(setup)?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use seedbed_sim::Settings;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Spanned, Table};
 
 use crate::exit::BadInput;
@@ -53,7 +53,7 @@ impl Source {
 }
 
 /// A scenario file; `P` is the protocol's parameters, or a table before the protocol is known.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct ScenarioFile<P> {
     pub(crate) protocol: Spanned<String>,
@@ -73,7 +73,7 @@ pub(crate) struct ScenarioFile<P> {
 }
 
 /// When a scenario runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Class {
     /// Whenever nothing else is asked for: hundreds of seeds in seconds.
@@ -93,7 +93,7 @@ impl Class {
 }
 
 /// A `check.toml`; `P` is the protocol's parameters and `B` the bounds, or tables before defaults are filled in.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct CheckFile<P = Table, B = Table> {
     pub(crate) protocol: Spanned<String>,
@@ -102,7 +102,7 @@ pub(crate) struct CheckFile<P = Table, B = Table> {
 }
 
 /// One bound of a `check.toml`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct BoundEntry<P = Table, B = Table> {
     pub(crate) name: Spanned<String>,
@@ -152,6 +152,12 @@ impl<'de> Deserialize<'de> for Expect {
     }
 }
 
+impl Serialize for Expect {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.collect_str(self)
+    }
+}
+
 /// Reads what is written as a string, and says what would be right where none is.
 pub(crate) struct Written<T> {
     right: &'static str,
@@ -184,6 +190,9 @@ pub(crate) fn is_kebab(name: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     name.split('-').all(is_word)
 }
+
+#[cfg(test)]
+mod round_trip;
 
 #[cfg(test)]
 mod tests {

@@ -13,6 +13,7 @@ mod campaign;
 mod command;
 mod console;
 mod drive;
+mod engine;
 pub mod exit;
 mod exploration;
 mod face;

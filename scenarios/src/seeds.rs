@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use seedbed_sim::Seed;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::file::Written;
 
@@ -72,6 +72,12 @@ impl FromStr for SeedRange {
 impl<'de> Deserialize<'de> for SeedRange {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         input.deserialize_str(Written::new("a range of seeds such as \"0..200\""))
+    }
+}
+
+impl Serialize for SeedRange {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.collect_str(self)
     }
 }
 

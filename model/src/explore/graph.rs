@@ -8,7 +8,7 @@ pub(super) struct Graph {
     /// (from, to).
     pub(super) edges: Vec<(u32, u32)>,
     /// (from, goals).
-    goals: Vec<(u32, u32)>,
+    pub(super) goals: Vec<(u32, u32)>,
 }
 
 impl Graph {

@@ -9,11 +9,13 @@ mod steps;
 mod store;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustc_hash::FxHashMap;
 
 use super::bounds::{Bounds, Clock, Lengths};
+use super::checkpoint::{Reader, Writer};
 use super::layout::{Block, Layout};
 use super::memo::{Dependencies, Memo};
 use super::pool::{ABSENT, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
@@ -194,6 +196,17 @@ impl<T: Ord + Copy> Met<T> {
     }
 }
 
+impl Met<usize> {
+    fn save(&self, out: &mut Writer<'_, '_>) -> io::Result<()> {
+        out.longs(&self.0.iter().flat_map(|(what, moment)| [*what as u64, *moment]).collect::<Vec<_>>())
+    }
+
+    fn load(input: &mut Reader<'_, '_>) -> Result<Self, String> {
+        let pairs = input.longs()?;
+        Ok(Met(pairs.chunks_exact(2).map(|pair| (pair[0] as usize, pair[1])).collect()))
+    }
+}
+
 impl<T> Default for Met<T> {
     fn default() -> Self {
         Met(BTreeMap::new())
@@ -212,6 +225,36 @@ pub(super) struct Exercised {
 }
 
 impl Exercised {
+    /// Writes all of it.
+    pub(super) fn save(&self, out: &mut Writer<'_, '_>) -> io::Result<()> {
+        for kinds in [&self.messages, &self.timers, &self.records, &self.operations, &self.decisions] {
+            kinds.save(out)?;
+        }
+        out.number(self.reached.0.len() as u64)?;
+        for (name, moment) in &self.reached.0 {
+            out.text(name.as_bytes())?;
+            out.number(*moment)?;
+        }
+        Ok(())
+    }
+
+    /// Reads it back. Names outlive the process that reads them: marks have no list of their names to be found in.
+    pub(super) fn load(input: &mut Reader<'_, '_>) -> Result<Self, String> {
+        let mut exercised = Exercised {
+            messages: Met::load(input)?,
+            timers: Met::load(input)?,
+            records: Met::load(input)?,
+            operations: Met::load(input)?,
+            decisions: Met::load(input)?,
+            reached: Met::default(),
+        };
+        for _ in 0..input.number()? {
+            let name = String::from_utf8(input.text()?).map_err(|_| "a goal's name is not UTF-8".to_owned())?;
+            exercised.reached.note(name.leak(), input.number()?);
+        }
+        Ok(exercised)
+    }
+
     /// Adds what another worker met, up to the moment `last`.
     pub(super) fn join(&mut self, other: &Self, last: u64) {
         self.messages.join(&other.messages, last);

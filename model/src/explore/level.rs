@@ -20,6 +20,26 @@ impl Segment {
         self.states.push(state);
     }
 
+    /// Cells, ends, weights, states.
+    pub(super) fn lists(&self) -> (&[u32], &[u32], &[u64], &[u32]) {
+        (&self.cells, &self.ends, &self.weights, &self.states)
+    }
+
+    /// The segment of such lists; `None` if they do not fit together.
+    pub(super) fn of_lists((cells, ends, weights, states): (Vec<u32>, Vec<u32>, Vec<u64>, Vec<u32>)) -> Option<Self> {
+        let fits = ends.is_sorted()
+            && ends.last().map_or(0, |end| *end as usize) == cells.len()
+            && (ends.len(), ends.len()) == (weights.len(), states.len());
+        fits.then_some(Segment { cells, ends, weights, states })
+    }
+
+    /// The rows from the `at`-th on.
+    pub(super) fn rest(&self, at: usize) -> Segment {
+        let mut rest = Segment::default();
+        (at..self.len()).for_each(|row| rest.push(self.row(row), self.state(row)));
+        rest
+    }
+
     /// Forgets the rows and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.cells.clear();

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod canonize;
+mod checkpoint;
 mod depth;
 mod graph;
 mod interned;
@@ -20,7 +21,9 @@ mod walk;
 mod walker;
 
 pub use bounds::{Bounds, Clock, Lengths};
-pub use search::{Fall, Limits, Searched, search};
+pub use checkpoint::{Keeper, Reader, Writer};
+pub use report::abstractions;
+pub use search::{Fall, Kept, Limits, Searched, search, search_kept};
 pub use space::{Row, Space, Successors};
 pub use strategy::{Order, Strategy};
 pub use walk::{Walk, accepts};
@@ -112,7 +115,21 @@ pub fn explore<P: Protocol>(
     strategy: &Strategy,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
+    explore_kept(protocol, bounds, strategy, None, watch)
+}
+
+/// Explores as [`explore`] does, keeping the search and going on from where it was kept.
+///
+/// # Errors
+/// Beside those of [`explore`]: those of [`search_kept`].
+pub fn explore_kept<P: Protocol>(
+    protocol: &P,
+    bounds: &Bounds,
+    strategy: &Strategy,
+    kept: Option<Kept<'_>>,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Exploration<P>, String> {
     let limits = Limits { depth: bounds.depth, states: bounds.states };
-    let found = search(Walker::new(protocol, bounds)?, limits, strategy, watch)?;
+    let found = search_kept(Walker::new(protocol, bounds)?, limits, strategy, kept, watch)?;
     Ok(report::exploration(protocol, bounds, found))
 }

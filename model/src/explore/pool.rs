@@ -1,9 +1,11 @@
 //! Interning: each distinct component of a world is stored once, by its canonical bytes, and named by a small integer.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use super::checkpoint::{Reader, Writer};
 use crate::canonical::{Canonical, Encoder, Renaming, hash};
 use crate::name::{NodeId, TagSpace};
 use crate::time::Stamp;
@@ -176,6 +178,31 @@ impl Pool {
         let mut out = Encoder::whole();
         value.encode(&mut out);
         self.intern(place, out.bytes(), || Collector::of(&mut value.clone()).into_single())
+    }
+
+    /// Writes the components in the order of their ids.
+    pub(super) fn save(&self, out: &mut Writer<'_, '_>) -> io::Result<()> {
+        out.number(self.entries.len() as u64 - 1)?;
+        for entry in &self.entries[1..] {
+            out.number(u64::from(entry.place) << 1 | u64::from(entry.stamped))?;
+            out.text(&entry.bytes)?;
+            out.longs(&entry.tags)?;
+        }
+        Ok(())
+    }
+
+    /// Reads components back. Those known already must come first.
+    pub(super) fn load(&mut self, input: &mut Reader<'_, '_>) -> Result<(), String> {
+        for id in 1..=input.number()? {
+            let place = input.number()?;
+            let (bytes, tags) = (input.text()?, input.longs()?);
+            let names = NamesIn { tags: tags.into(), stamped: place & 1 == 1 };
+            let found = self.intern((place >> 1) as Place, &bytes, || names);
+            if u64::from(found) != id {
+                return Err(format!("component {id} is component {found} of this search"));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn place(&self, id: Id) -> Place {

@@ -38,8 +38,8 @@ pub(super) fn exploration<P: Protocol>(protocol: &P, bounds: &Bounds, found: Sea
     }
 }
 
-/// The abstractions in force, in words.
-pub(super) fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
+/// The abstractions in force within `bounds`, in words.
+pub fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
     let mut all = Vec::new();
     let nodes = || (0..protocol.nodes().len() as u16).map(NodeId);
     match bounds.clock {

@@ -4,8 +4,10 @@
 //! into the table in the order of the chunks, shard by shard. So numbers, parents and the first violation do not depend
 //! on how many workers there are.
 
+use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::checkpoint::Keeper;
 use super::graph::Graph;
 use super::level::Segment;
 use super::space::{Space, Successors};
@@ -64,6 +66,24 @@ pub fn search<S: Space>(
     strategy: &Strategy,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Searched<S>, String> {
+    search_kept(space, limits, strategy, None, watch)
+}
+
+/// Searches as [`search`] does, keeping itself and going on from where it was kept.
+///
+/// # Errors
+/// Beside those of [`search`]: if the order is not breadth first, if what was kept is not of this search or damaged, or
+/// if the search could not be kept.
+pub fn search_kept<S: Space>(
+    space: S,
+    limits: Limits,
+    strategy: &Strategy,
+    kept: Option<Kept<'_>>,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Searched<S>, String> {
+    if kept.is_some() && strategy.order == Order::DepthFirst {
+        return Err("checkpoints need the order breadth-first".into());
+    }
     if strategy.order == Order::DepthFirst && limits.depth.is_some() {
         return Err(
             "a bound on depth needs the order breadth-first: depth first, a state may be met on a long way first"
@@ -73,13 +93,23 @@ pub fn search<S: Space>(
     let mut search = Search::new(space, limits, strategy.jobs.max(1));
     search.begin();
     match strategy.order {
-        Order::BreadthFirst => search.levels(watch),
+        Order::BreadthFirst => search.levels(kept, watch)?,
         Order::DepthFirst => search.dive(watch),
     }
     match search.workers.iter().find_map(|worker| worker.space.misfit()) {
         Some(why) => Err(why),
         None => Ok(search.finish()),
     }
+}
+
+/// How a search is kept.
+pub struct Kept<'k> {
+    /// What is searched, in words that no other search shares.
+    pub subject: &'k str,
+    /// What was kept of it before.
+    pub resume: Option<&'k mut dyn Read>,
+    /// Where it is kept.
+    pub keeper: &'k mut dyn Keeper,
 }
 
 /// A state or a transition that a property fell on.
@@ -206,27 +236,30 @@ impl<S: Space> Search<S> {
         self.first = first;
     }
 
-    fn levels(&mut self, watch: &mut dyn FnMut(Progress) -> bool) {
+    fn levels(&mut self, mut kept: Option<Kept<'_>>, watch: &mut dyn FnMut(Progress) -> bool) -> Result<(), String> {
         let mut level = std::mem::take(&mut self.first);
+        let mut next = Vec::new();
+        if let Some(Kept { subject, resume: Some(from), .. }) = &mut kept {
+            (level, next) = self.load(subject, *from)?;
+        }
         loop {
             if level.is_empty() {
                 self.stats.exhausted = true;
-                return;
+                return Ok(());
             }
             if self.limits.depth.is_some_and(|depth| self.stats.depth >= depth) {
                 self.stats.cut = true;
                 self.stats.exhausted = true;
                 self.open_states.extend(level.iter().flat_map(Segment::states));
-                return;
+                return Ok(());
             }
-            let mut next = Vec::new();
-            if !self.expand_level(&level, &mut next, watch) {
-                return;
+            if !self.expand_level(&level, &mut next, &mut kept, watch)? {
+                return Ok(());
             }
             if !next.is_empty() {
                 self.stats.depth += 1;
             }
-            for mut segment in std::mem::replace(&mut level, next) {
+            for mut segment in std::mem::replace(&mut level, std::mem::take(&mut next)) {
                 segment.clear();
                 self.spare.push(segment);
             }
@@ -238,10 +271,13 @@ impl<S: Space> Search<S> {
         &mut self,
         level: &[Segment],
         next: &mut Vec<Segment>,
+        kept: &mut Option<Kept<'_>>,
         watch: &mut dyn FnMut(Progress) -> bool,
-    ) -> bool {
-        let mut left: u64 = level.iter().map(|segment| segment.len() as u64).sum();
-        let waiting: usize = level.iter().map(Segment::memory).sum();
+    ) -> Result<bool, String> {
+        let rows = |segments: &[Segment]| segments.iter().map(|segment| segment.len() as u64).sum::<u64>();
+        let memory = |segments: &[Segment]| segments.iter().map(Segment::memory).sum::<usize>();
+        let mut left = rows(level);
+        let waiting = memory(level);
         let mut units = units(level).peekable();
         while units.peek().is_some() {
             let mut round = Vec::new();
@@ -253,13 +289,24 @@ impl<S: Space> Search<S> {
             self.expand_round(level, &round);
             self.merge(next);
             left -= count as u64;
-            self.moment += round.len() as u64;
-            self.note_memory(waiting + next.iter().map(Segment::memory).sum::<usize>());
-            if self.is_over(left + next.iter().map(|segment| segment.len() as u64).sum::<u64>(), watch) {
-                return false;
+            // A search that ends here ends at the moment of the chunk that ended it.
+            self.moment += if self.bad.is_none() { round.len() as u64 } else { 0 };
+            self.note_memory(waiting + memory(next));
+            if self.is_over(left + rows(next), watch) {
+                return Ok(false);
+            }
+            if let (Some(kept), Some(unit)) = (&mut *kept, units.peek())
+                && kept.keeper.is_due()
+            {
+                self.keep(kept, &rest(level, *unit), next)?;
             }
         }
-        true
+        Ok(true)
+    }
+
+    fn keep(&self, kept: &mut Kept<'_>, left: &[Segment], next: &[Segment]) -> Result<(), String> {
+        let subject = kept.subject;
+        kept.keeper.save(&mut |to| self.save(subject, left, next, to))
     }
 
     /// Whether the search ends here: a property fell, a budget ran out, or the space makes no sense.
@@ -422,6 +469,12 @@ fn land(chunks: &[Chunk], shards: &mut [Shard], keeps_edges: bool) {
             start = end;
         }
     }
+}
+
+/// What waits of a level from `unit` on.
+fn rest(level: &[Segment], unit: Unit) -> Vec<Segment> {
+    let later = level[unit.segment + 1..].iter().map(|segment| segment.rest(0));
+    std::iter::once(level[unit.segment].rest(unit.start)).chain(later).collect()
 }
 
 fn units(level: &[Segment]) -> impl Iterator<Item = Unit> {

@@ -1,5 +1,8 @@
 //! What is searched: states as rows of small integers, and the way on from each.
 
+use std::io;
+
+use super::checkpoint::{Reader, Writer};
 use crate::property::Violation;
 
 /// A state space. The search knows no more of it than this, so that worlds of protocols and models of other kinds are
@@ -35,6 +38,24 @@ pub trait Space: Send + Sized {
     /// Memory held [bytes], roughly.
     fn memory(&self) -> usize {
         0
+    }
+
+    /// Writes what rows are made of, as the workers know it together.
+    ///
+    /// # Errors
+    /// If it cannot be written, or this kind of space cannot be.
+    fn save(workers: &[&Self], out: &mut Writer<'_, '_>) -> io::Result<()> {
+        let _ = (workers, out);
+        Err(io::Error::other("this kind of model has no checkpoints"))
+    }
+
+    /// Reads it back into a space that has searched nothing yet.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn load(&mut self, input: &mut Reader<'_, '_>) -> Result<(), String> {
+        let _ = input;
+        Err("this kind of model has no checkpoints".into())
     }
 }
 

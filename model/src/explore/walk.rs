@@ -93,6 +93,16 @@ impl<P: Protocol> Walk<P> {
         }
     }
 
+    /// Ticks that the message of the `at`-th option may still take, if it is about one and there is a limit.
+    fn life(&self, at: usize) -> Option<u32> {
+        match &self.options[at] {
+            Choice::Deliver(flight) | Choice::Duplicate(flight) | Choice::Lose(flight) => {
+                self.walker.store.flight(*flight).life
+            }
+            _ => None,
+        }
+    }
+
     /// Goes one of the [`Self::ways`].
     pub fn go(&mut self, way: &Way<P>) {
         self.row = way.next.clone();
@@ -134,7 +144,9 @@ impl<P: Protocol> Walk<P> {
 pub fn accepts<P: Protocol>(protocol: &P, bounds: &Bounds, script: &Script<P>) -> Result<(), (usize, String)> {
     let mut walk = Walk::at_start_of(protocol, bounds, script).map_err(|why| (0, why))?;
     for (index, step) in script.steps.iter().enumerate() {
-        let at = walk.options.iter().position(|pick| walk.walker.named(pick, walk.elapsed) == step.choice);
+        // Of equal messages, the one with the least time left: whatever the others may still do, it may not.
+        let named = |at: &usize| walk.walker.named(&walk.options[*at], walk.elapsed) == step.choice;
+        let at = (0..walk.options.len()).filter(named).min_by_key(|at| walk.life(*at));
         let at = at.ok_or_else(|| (index, refusal(&walk, &step.choice)))?;
         let ways = walk.ways(at);
         let way = ways.iter().find(|way| way.steps.len() == 1 && way.steps[0].answers == step.answers);

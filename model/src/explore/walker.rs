@@ -1,11 +1,13 @@
 //! A world of a protocol as a space: what can happen in a row, and the canonical rows it leads to.
 
 use std::any::TypeId;
+use std::io;
 
 use super::Bounds;
 use super::bounds::Clock;
 use super::canonize::{fingerprint, permutations};
-use super::interned::{Faults, Initial, Interned, Work, initial};
+use super::checkpoint::{Reader, Writer};
+use super::interned::{Exercised, Faults, Initial, Interned, Work, initial};
 use super::landings::Landings;
 use super::pool::Id;
 use super::space::{Row, Space, Successors};
@@ -359,6 +361,22 @@ impl<P: Protocol> Space for Walker<P> {
 
     fn memory(&self) -> usize {
         self.store.pool.memory() + self.landings.memory()
+    }
+
+    fn save(workers: &[&Self], out: &mut Writer<'_, '_>) -> io::Result<()> {
+        let mut exercised = Exercised::default();
+        workers.iter().for_each(|walker| exercised.join(&walker.store.exercised, u64::MAX));
+        exercised.save(out)?;
+        let mut pool = workers[0].store.pool.fork();
+        pool.catch_up();
+        pool.save(out)
+    }
+
+    fn load(&mut self, input: &mut Reader<'_, '_>) -> Result<(), String> {
+        self.store.exercised = Exercised::load(input)?;
+        self.store.pool.load(input)?;
+        self.store.catch_up();
+        Ok(())
     }
 }
 

@@ -1,4 +1,6 @@
-//! Models and actors written for stateright, unchanged, on Seedbed's explorer.
+//! The bridge to stateright, both ways.
+//!
+//! # Its models on our explorer
 //!
 //! Where a user of stateright writes `model.checker().spawn_bfs().join()`, [`explore_actors`] searches the same
 //! `ActorModel`: the same states, the same transitions, the same verdicts, by a search that keeps each actor's states,
@@ -10,11 +12,34 @@
 //! XXH3 over what their `Hash` writes; states by 64 bits, as everywhere in Seedbed.
 //!
 //! Not searched: `Expectation::Eventually`. It is refused, not passed over.
+//!
+//! # Our worlds on its checkers
+//!
+//! Another checker, over another store: the plain one instead of the explorer's interned one, with a normal form of
+//! its own. Where the two agree on verdict, states and transitions, neither lost any.
+//!
+//! - [`World`]: a plain world within bounds, and every way on from it;
+//! - [`Reductions`]: the normal form in which two worlds count as one;
+//! - [`WorldModel`]: the `stateright::Model`;
+//! - [`check`]: a run of stateright's checker; [`serve`]: its Explorer page.
+//!
+//! Not checked here: what only the whole graph of states tells (`reachable always`). stateright's own `eventually` is
+//! no substitute: by its documentation it misses behaviours that end in a cycle.
 
 mod actors;
 mod check;
+mod checkers;
+mod driver;
+mod exercised;
+mod model;
 mod network;
+mod normal;
 mod values;
 mod whole;
+mod world;
 
 pub use check::{Checked, Found, Options, Reads, explore_actors, explore_model};
+pub use checkers::{check, serve, unchecked};
+pub use model::{Action, State, WorldModel};
+pub use normal::Reductions;
+pub use world::{Way, World};

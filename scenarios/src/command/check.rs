@@ -10,6 +10,7 @@ use toml::{Table, Value};
 
 use super::flags::{Variation, Work};
 use crate::console::{Console, probe, write_file};
+use crate::engine::{Address, Engine};
 use crate::exit::{self, BadInput, unknown};
 use crate::exploration::{Exploration, Outcome};
 use crate::face::{Face, Setup};
@@ -39,9 +40,15 @@ pub(crate) struct Args {
     /// How time is held: digital or untimed
     #[arg(long, value_name = "CLOCK")]
     clock: Option<String>,
+    /// Which checker: seedbed, or stateright over plain worlds as a second opinion
+    #[arg(long, value_name = "ENGINE", value_parser = engine, default_value = "seedbed")]
+    engine: Engine,
     /// Which states come first: bfs (shortest counterexamples) or dfs (least memory)
     #[arg(long, value_name = "ORDER", value_parser = order, default_value = "bfs")]
     order: Order,
+    /// Serves stateright's Explorer page of one bound: a port of this machine, or an address and a port
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "3000")]
+    serve: Option<Address>,
     /// Does not interchange interchangeable nodes
     #[arg(long)]
     no_symmetry: bool,
@@ -66,6 +73,9 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     let face = entry.face.as_ref();
     let mutants = args.variation.mutants_of(face)?;
     let bounds = chosen(face, library.bounds(entry)?, args, &mutants)?;
+    if let Some(address) = args.serve {
+        return serve(face, &bounds, mutants, address, console);
+    }
     let mut paste = args.variation.paste(command, &args.work.revision);
     paste.flags.push_str(&bound_flags(args));
     let deadline = Deadline::after(args.budget);
@@ -73,7 +83,15 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     for (index, bound) in bounds.iter().enumerate() {
         let share = deadline.share(bounds.len() - index);
         let strategy = Strategy { order: args.order, jobs: args.work.jobs() };
-        let exploration = Exploration { face, bound, mutants: &mutants, strategy, deadline: share, paste: &paste };
+        let exploration = Exploration {
+            face,
+            bound,
+            mutants: &mutants,
+            engine: args.engine,
+            strategy,
+            deadline: share,
+            paste: &paste,
+        };
         let outcome = exploration.run(&console.meter(&format!("{}/{}", face.name(), bound.name), None))?;
         console.say(&shown(&outcome))?;
         outcomes.push(outcome);
@@ -84,12 +102,40 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     Ok(record.code)
 }
 
+fn engine(name: &str) -> Result<Engine, String> {
+    match name {
+        "seedbed" => Ok(Engine::Seedbed),
+        "stateright" => Ok(Engine::Stateright),
+        _ => Err("expected seedbed or stateright".into()),
+    }
+}
+
 fn order(text: &str) -> Result<Order, String> {
     match text {
         "bfs" => Ok(Order::BreadthFirst),
         "dfs" => Ok(Order::DepthFirst),
         _ => Err("expected bfs or dfs".into()),
     }
+}
+
+/// Serves the page of the one bound that was chosen.
+fn serve(
+    face: &dyn Face,
+    bounds: &[Bound],
+    mutants: Vec<String>,
+    address: Address,
+    console: &mut Console<'_>,
+) -> Result<u8, BadInput> {
+    let [bound] = bounds else {
+        let names: Vec<&str> = bounds.iter().map(|bound| bound.name.as_str()).collect();
+        let message = format!("--serve shows one bound; choose with --bound name=, from {}", names.join(", "));
+        return Err(BadInput::flag(message));
+    };
+    let refused = |why: String| BadInput::flag(format!("--serve {}: {why}", address.0));
+    let full = library::full_bounds(&bound.bounds).map_err(refused)?;
+    console.say(&format!("{} / {}: http://{}/ until this ends\n", face.name(), bound.name, address.0))?;
+    face.serve(&Setup { params: bound.params.clone(), mutants }, &full, address).map_err(refused)?;
+    Ok(exit::EXPECTED)
 }
 
 /// The bounds asked for: the one named, else those that claim the mutants, else all; with the flags applied.
@@ -168,6 +214,10 @@ fn bound_flags(args: &Args) -> String {
     }
     if let Some(clock) = &args.clock {
         flags.push_str(&format!(" --clock {clock}"));
+    }
+    // The explorer's result is the same for any number of jobs; of stateright's threads the first to find something wins.
+    if args.engine == Engine::Stateright {
+        flags.push_str(&format!(" --engine stateright --jobs {}", args.work.jobs()));
     }
     if args.order == Order::DepthFirst {
         flags.push_str(" --order dfs");

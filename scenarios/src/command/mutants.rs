@@ -12,6 +12,7 @@ use super::flags::Work;
 use super::list::declared;
 use crate::campaign::Paste;
 use crate::console::{Console, probe, write_file};
+use crate::engine::Engine;
 use crate::exit::{self, BadInput};
 use crate::exploration::Exploration;
 use crate::face::{Face, Setup};
@@ -120,9 +121,15 @@ impl Trial<'_> {
         for bound in self.bounds.iter().filter(|bound| bound.claims.iter().any(|claim| claim == mutant.name)) {
             // Only the mutant's fall counts here: what the bound expects of the whole protocol does not.
             let bound = Bound { expect: Expect::Holds, ..bound.clone() };
-            let strategy = Strategy { jobs: self.args.work.jobs(), ..Strategy::default() };
-            let exploration =
-                Exploration { face: self.face, bound: &bound, mutants: &mutants, strategy, deadline, paste: &paste };
+            let exploration = Exploration {
+                face: self.face,
+                bound: &bound,
+                mutants: &mutants,
+                engine: Engine::Seedbed,
+                strategy: Strategy { jobs: self.args.work.jobs(), ..Strategy::default() },
+                deadline,
+                paste: &paste,
+            };
             let outcome =
                 exploration.run(&console.meter(&format!("{} without {}", self.face.name(), mutant.name), None))?;
             let record = outcome.record;

@@ -6,3 +6,4 @@ mod command;
 mod documents;
 mod endings;
 mod folder;
+mod second_opinion;

@@ -209,7 +209,8 @@ impl<P: Protocol> Interned<P> {
                 }
             }
             let id = self.intern_timers(slot, set);
-            if !results.iter().any(|(other, _)| *other == id) {
+            // Lengths of a timer that the same step sets anew or cancels make no difference, but to a script's answers.
+            if self.keeps_names || !results.iter().any(|(other, _)| *other == id) {
                 results.push((id, answers.into()));
             }
             if !odometer.advance() {

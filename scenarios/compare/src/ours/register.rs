@@ -127,7 +127,8 @@ impl<S: Server> Protocol for Register<S> {
     }
 
     fn step(&self, state: &mut Self::State, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        let Input::Message { from, message } = input else { return };
+        // Nothing else reaches a node here: there are no timers, records, operations or decisions.
+        let Input::Message { from, message } = input;
         match (state, message) {
             (State::Server(server), message) => self.server.step(server, from, message, cx),
             (State::Client { awaiting, begun }, Message::PutOk(request)) if *awaiting == Some(request) => {

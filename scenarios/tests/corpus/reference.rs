@@ -1,0 +1,134 @@
+//! The dumb twin: a breadth-first search over plain worlds. What counts reduces nothing but a shift in time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seedbed_stateright::{Reductions, World};
+
+use crate::generate::Sample;
+use crate::table::Table;
+
+/// A level is expanded while there are fewer states than this; a sample with more is explored to that depth.
+const STATES_MAX: usize = 150;
+
+/// What a sample's exploration must find.
+pub(crate) struct Truth {
+    /// The bound on depth, if the sample has more states.
+    pub(crate) depth: Option<u32>,
+    /// The properties that fall in the fewest steps, and how many those are.
+    pub(crate) fall: Option<Fall>,
+    /// Goals reached on the way; all of them if nothing fell.
+    pub(crate) reached: BTreeSet<&'static str>,
+    /// One world for each state, in the order found. Its depth.
+    worlds: Vec<(World<Table>, u32)>,
+    sample: Sample,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fall {
+    pub(crate) properties: BTreeSet<String>,
+    pub(crate) steps: usize,
+}
+
+/// The graph as it is found.
+#[derive(Default)]
+struct Graph {
+    known: BTreeMap<Vec<u8>, usize>,
+    worlds: Vec<(World<Table>, u32)>,
+    edges: Vec<(usize, usize)>,
+    /// States from which the next step can reach the goal of `again`.
+    near_goal: BTreeSet<usize>,
+    reached: BTreeSet<&'static str>,
+    falls: BTreeSet<String>,
+}
+
+impl Graph {
+    fn add(&mut self, sample: &Sample, key: Reductions, world: World<Table>, depth: u32) -> usize {
+        let form = world.normal_form(&sample.table, &sample.bounds, key);
+        let next = self.worlds.len();
+        let index = *self.known.entry(form).or_insert(next);
+        if index == next {
+            self.worlds.push((world, depth));
+        }
+        index
+    }
+
+    fn expand(&mut self, sample: &Sample, key: Reductions, index: usize) {
+        let (world, depth) = self.worlds[index].clone();
+        for way in world.ways(&sample.table, &sample.bounds).expect("the bounds fit") {
+            if let Some(fall) = way.violations.first() {
+                self.falls.insert(fall.property.clone());
+                continue;
+            }
+            if way.reached.contains("again") {
+                self.near_goal.insert(index);
+            }
+            self.reached.extend(way.reached);
+            let next = self.add(sample, key, way.next.expect("nothing panics"), depth + 1);
+            self.edges.push((index, next));
+        }
+    }
+
+    /// The depth of the shallowest state from which the goal is cut off. What was not expanded may reach anything.
+    fn cut_off(&self, open: usize) -> Option<u32> {
+        let mut reaches: Vec<bool> =
+            (0..self.worlds.len()).map(|index| index >= open || self.near_goal.contains(&index)).collect();
+        loop {
+            let more: Vec<usize> =
+                self.edges.iter().filter(|(from, to)| reaches[*to] && !reaches[*from]).map(|(from, _)| *from).collect();
+            if more.is_empty() {
+                break;
+            }
+            more.into_iter().for_each(|from| reaches[from] = true);
+        }
+        let cut_off = self.worlds.iter().zip(&reaches).filter(|(_, reaches)| !**reaches);
+        cut_off.map(|((_, depth), _)| *depth).min()
+    }
+}
+
+impl Truth {
+    pub(crate) fn of(sample: &Sample) -> Truth {
+        Truth::keyed(sample, Reductions::NONE)
+    }
+
+    /// With states that count as one under `key`, to the sample's own bound on depth if it has one. For what hangs on a
+    /// whole graph: one that goes on for ever may be finite under a reduction.
+    pub(crate) fn keyed(sample: &Sample, key: Reductions) -> Truth {
+        let goes_on = |states: usize, level: u32| match sample.bounds.depth {
+            Some(depth) => level < depth,
+            None => states < STATES_MAX,
+        };
+        let mut graph = Graph::default();
+        for start in World::initial(&sample.table, &sample.bounds).expect("the bounds fit") {
+            graph.reached.extend(start.reached);
+            graph.add(sample, key, start.next.expect("nothing panics"), 0);
+        }
+        let (mut expanded, mut level) = (0, 0);
+        while graph.falls.is_empty() && expanded < graph.worlds.len() && goes_on(graph.worlds.len(), level) {
+            level += 1;
+            for index in expanded..graph.worlds.len() {
+                graph.expand(sample, key, index);
+                expanded = index + 1;
+            }
+        }
+        let is_whole = expanded == graph.worlds.len() || !graph.falls.is_empty();
+        let fall = if graph.falls.is_empty() {
+            let depth = sample.table.again.then(|| graph.cut_off(expanded)).flatten();
+            depth.map(|depth| Fall { properties: BTreeSet::from(["again".to_owned()]), steps: depth as usize })
+        } else {
+            Some(Fall { properties: graph.falls, steps: level as usize })
+        };
+        let depth = (!is_whole).then_some(level);
+        Truth { depth, fall, reached: graph.reached, worlds: graph.worlds, sample: sample.clone() }
+    }
+
+    /// Every state under the reductions.
+    pub(crate) fn states(&self, reductions: Reductions) -> BTreeSet<Vec<u8>> {
+        let form = |world: &World<Table>| world.normal_form(&self.sample.table, &self.sample.bounds, reductions);
+        self.worlds.iter().map(|(world, _)| form(world)).collect()
+    }
+
+    /// Whether something was explored that a mistake could show in.
+    pub(crate) fn is_telling(&self) -> bool {
+        self.worlds.len() > 20
+    }
+}
