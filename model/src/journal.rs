@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use derive_where::derive_where;
 
-use crate::canonical::{Canonical, Decoder, Encoder, Malformed};
+use crate::canonical::{Canonical, Decoder, Encoder, Malformed, Renaming};
 use crate::name::Stream;
 use crate::protocol::Protocol;
 
@@ -95,5 +95,10 @@ impl<P: Protocol> Canonical for Journal<P> {
     fn encode(&self, _: &mut Encoder) {}
     fn decode(_: &mut Decoder<'_>) -> Result<Self, Malformed> {
         Ok(Self::default())
+    }
+    fn rename(&mut self, names: &mut dyn Renaming) {
+        let Some(records) = &mut self.kept else { return };
+        records.before.rename(names);
+        records.latest.iter_mut().for_each(|(_, record)| record.rename(names));
     }
 }

@@ -22,7 +22,7 @@ use crate::stopwatch::Deadline;
 /// Flags of `run`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// `leasing` for a folder, `leasing/crash` for one [default: every quick scenario]
+    /// `leasing` for a folder's quick ones, `leasing/owner-crash` for one [default: every quick scenario]
     #[arg(value_name = "SCENARIO")]
     names: Vec<String>,
     /// A half-open range of seeds [default: the scenario's own]
@@ -114,7 +114,7 @@ fn named<'r>(library: &Library<'r>, names: &[String]) -> Result<Vec<(&'r dyn Fac
     Ok(found)
 }
 
-/// The scenarios that a name stands for: a folder's, or one.
+/// The scenarios that a name stands for: a folder's quick ones, or one of either class.
 pub(crate) fn scenarios<'r>(library: &Library<'r>, name: &str) -> Result<Vec<(&'r dyn Face, Scenario)>, BadInput> {
     let (protocol, one) = match name.split_once('/') {
         Some((protocol, _)) => (protocol, true),
@@ -127,7 +127,8 @@ pub(crate) fn scenarios<'r>(library: &Library<'r>, name: &str) -> Result<Vec<(&'
         return Err(BadInput::flag(unknown("scenario", name, &known)));
     }
     let face = entry.face.as_ref();
-    Ok(all.into_iter().filter(|scenario| !one || scenario.name == name).map(|scenario| (face, scenario)).collect())
+    let is_meant = |scenario: &Scenario| if one { scenario.name == name } else { scenario.class == Class::Quick };
+    Ok(all.into_iter().filter(is_meant).map(|scenario| (face, scenario)).collect())
 }
 
 /// `None` if no seed falls to this shard.

@@ -271,6 +271,21 @@ fn a_property_that_a_scenario_does_not_assert_does_not_fail_it() {
 }
 
 #[test]
+fn a_long_scenario_runs_by_its_own_name_alone() {
+    let folder = Folder::new("long");
+    for (name, class) in [("short", "quick"), ("marathon", "long")] {
+        let text = format!("protocol = \"echo\"\nstory = \"Of a class.\"\nseeds = \"0..1\"\nclass = \"{class}\"\n");
+        folder.write(&format!("echo/{name}.toml"), &text);
+    }
+    let (code, all) = seedbed(&format!("run echo --scenarios {}", folder.0.display()));
+    assert_eq!(code, 0, "{all}");
+    assert!(all.contains("echo/short") && !all.contains("echo/marathon"), "{all}");
+    let (code, one) = seedbed(&format!("run echo/marathon --scenarios {}", folder.0.display()));
+    assert_eq!(code, 0, "{one}");
+    assert!(one.contains("echo/marathon"), "{one}");
+}
+
+#[test]
 fn a_plan_is_written_handed_back_and_edited() {
     let folder = Folder::new("plan");
     let file = folder.path("plan.toml");
