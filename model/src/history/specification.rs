@@ -71,24 +71,24 @@ pub trait Specification {
 pub struct Outcomes<A, S> {
     /// Only outcomes with this answer matter; `None`: all do.
     wanted: Option<A>,
-    next: Vec<S>,
+    pairs: Vec<(A, S)>,
 }
 
 impl<A: Eq, S: Eq> Outcomes<A, S> {
     /// Takes the outcomes whose answer is `wanted`, or all.
-    pub(crate) fn new(wanted: Option<A>) -> Self {
-        Outcomes { wanted, next: Vec::new() }
+    pub fn new(wanted: Option<A>) -> Self {
+        Outcomes { wanted, pairs: Vec::new() }
     }
 
     /// The operation may answer `answer` and leave `next`.
     pub fn push(&mut self, answer: A, next: S) {
-        if self.wanted.as_ref().is_none_or(|wanted| *wanted == answer) && !self.next.contains(&next) {
-            self.next.push(next);
+        if self.wanted.as_ref().is_none_or(|wanted| *wanted == answer) {
+            self.pairs.push((answer, next));
         }
     }
 
-    /// The different next states.
-    pub(crate) fn into_states(self) -> Vec<S> {
-        self.next
+    /// Those taken, in the order in which they were pushed.
+    pub fn into_pairs(self) -> Vec<(A, S)> {
+        self.pairs
     }
 }

@@ -74,9 +74,11 @@ impl<'s, S: Specification> States<'s, S> {
         let mut outcomes = Outcomes::new(answer.clone());
         self.specification.outcomes(&self.states[state as usize], operation, &mut outcomes);
         let start = self.next.len() as u32;
-        for successor in outcomes.into_states() {
+        for (_, successor) in outcomes.into_pairs() {
             let id = self.intern(successor);
-            self.next.push(id);
+            if !self.next[start as usize..].contains(&id) {
+                self.next.push(id);
+            }
         }
         let range = (start, self.next.len() as u32);
         self.steps[kind as usize].insert(state, range);
