@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::piece;
+use super::prefix;
 use super::plan::{Plan, Role};
 use super::search::{Found, Furthest, Limit, Limits, Search};
 use super::specification::Specification;
 use super::states::States;
 use super::{History, Interval, NEVER};
+
+/// A try to make a contradiction clearer may take the budget of steps over this.
+pub(super) const TRY_SHARE: u64 = 500;
 
 /// What is demanded of the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +60,7 @@ impl Judgement {
 /// What a judgement may use. Both are counted, not measured: equal inputs end alike on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Configurations searched, over all parts; each try of [`Options::piece`] may use a 500th of it.
+    /// Configurations searched, over all parts; each try of [`Options::piece`] may use a 500th of it, beside it.
     pub steps: u64,
     /// Memory of one search [bytes], about: what is remembered, not the history itself.
     pub bytes: u64,
@@ -75,7 +79,7 @@ pub struct Options {
     pub judgement: Judgement,
     /// Whether parts are judged one by one where that is right ([`Judgement::is_local`]).
     pub split: bool,
-    /// Whether a contradiction is cut down to a minimal piece.
+    /// Whether a contradiction is made clear: the longest prefix, a minimal piece. Without, the prefix may be shorter.
     pub piece: bool,
     /// What may be used.
     pub budget: Budget,
@@ -167,6 +171,24 @@ impl<S: Specification> Court<'_, S> {
         found
     }
 
+    /// A search of other intervals of the same operations, with a try's share of the budget.
+    pub(super) fn beside(
+        &mut self,
+        intervals: &[Interval<S::Operation, S::Answer>],
+        role: impl Fn(usize) -> Role,
+    ) -> Found {
+        let mut court = Court {
+            specification: self.specification,
+            intervals,
+            options: self.options,
+            watch: &mut *self.watch,
+            steps: self.steps,
+        };
+        let found = court.search(self.options.budget.steps / TRY_SHARE, role);
+        self.steps = court.steps;
+        found
+    }
+
     fn whole(&mut self, within: Option<String>, role: impl Fn(usize) -> Role) -> Verdict {
         let steps = self.options.budget.steps.saturating_sub(self.steps);
         match self.search(steps, &role) {
@@ -184,6 +206,10 @@ impl<S: Specification> Court<'_, S> {
         furthest: Furthest,
         role: impl Fn(usize) -> Role,
     ) -> Contradiction {
+        let furthest = match self.options.judgement.is_real_time() && self.options.piece {
+            true => prefix::longest(self, furthest, &role),
+            false => furthest,
+        };
         let (piece, is_minimal) = match self.options.piece {
             true => piece::piece(self, furthest.end, role),
             false => (Vec::new(), false),

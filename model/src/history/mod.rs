@@ -4,11 +4,12 @@
 //! - [`specifications`]: the shipped ones: registers, stores, locks, queues and so on.
 //! - [`value`]: the operations and answers of the shipped ones.
 //! - [`judge`]: the judgements, their budgets and their verdicts.
-//! - `plan`, `search`, `states`, `visited`, `piece`: how the judge works.
+//! - `plan`, `search`, `states`, `visited`, `prefix`, `piece`: how the judge works.
 
 pub mod judge;
 mod piece;
 mod plan;
+mod prefix;
 mod search;
 pub mod specification;
 pub mod specifications;

@@ -1,12 +1,9 @@
 //! Cutting a contradiction down to the operations that make it.
 
-use super::judge::Court;
+use super::judge::{Court, TRY_SHARE};
 use super::plan::Role;
 use super::search::Found;
 use super::specification::Specification;
-
-/// Each try may take the whole budget of steps over this.
-const SHARE: u64 = 500;
 
 /// The contradicting operations among those with a role, and whether each is known to be needed.
 ///
@@ -54,7 +51,7 @@ impl<R: Fn(usize) -> Role> Cut<R> {
     /// Sets operations free, if what is left still has no order.
     fn set_free<S: Specification>(&mut self, court: &mut Court<'_, S>, operations: &[usize]) {
         operations.iter().for_each(|index| self.fixed[*index] = false);
-        let steps = court.options.budget.steps / SHARE;
+        let steps = court.options.budget.steps / TRY_SHARE;
         let found = court.search(steps, |index| match (self.role)(index) {
             Role::Fixed if !self.fixed[index] => Role::Free,
             role => role,
