@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::piece;
-use super::prefix;
 use super::plan::{Plan, Role};
+use super::prefix;
 use super::search::{Found, Furthest, Limit, Limits, Search};
 use super::specification::Specification;
 use super::states::States;
@@ -262,8 +262,8 @@ impl<S: Specification> Court<'_, S> {
         for process in processes {
             let role = |index: usize| {
                 let interval: &Interval<_, _> = &intervals[index];
-                let is_seen = interval.process == process
-                    || !specification.keeps(&interval.operation, interval.answer.as_ref());
+                let is_seen =
+                    interval.process == process || !specification.keeps(&interval.operation, interval.answer.as_ref());
                 if is_seen { Role::Fixed } else { Role::Absent }
             };
             match self.whole(Some(format!("the view of process {process}")), role) {

@@ -17,11 +17,9 @@ mod states;
 pub mod value;
 mod visited;
 
-
 pub use judge::{Budget, Contradiction, Exhausted, Judgement, Options, Verdict, judge};
 pub use specification::{Outcomes, Specification};
 pub use value::{Call, Value};
-
 
 /// The position of an answer that never came: after every event.
 pub const NEVER: u64 = u64::MAX;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use seedbed_model::history::Call;
 use seedbed_model::history::specifications::Shipped;
 use seedbed_model::history::{Interval, Judgement, NEVER, Outcomes, Value};
-use seedbed_model::history::Call;
 
 /// An operation as the brute sees it.
 #[derive(Clone)]

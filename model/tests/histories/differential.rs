@@ -68,9 +68,8 @@ fn explains<S: Shipped>(
         (judgement.is_real_time() && a.returned < b.invoked)
             || (judgement.is_in_process_order() && a.process == b.process && a.invoked < b.invoked)
     };
-    let is_kept = (0..order.len()).all(|at| {
-        order[at + 1..].iter().all(|later| !must(&intervals[*later], &intervals[order[at]]))
-    });
+    let is_kept =
+        (0..order.len()).all(|at| order[at + 1..].iter().all(|later| !must(&intervals[*later], &intervals[order[at]])));
     let mut states = std::collections::BTreeMap::new();
     // All states that are possible, as an answer may leave several.
     let is_explained = order.iter().all(|index| {

@@ -12,7 +12,7 @@ use crate::exit::{self, BadInput, unknown};
 use crate::history::assembly::{Assembled, Fail, assemble};
 use crate::history::events::{Event, Fault};
 use crate::history::{Format, edn};
-use crate::stopwatch::Stopwatch;
+use crate::stopwatch::Deadline;
 
 /// A larger file is refused before it is read [bytes].
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -89,7 +89,10 @@ impl Judge {
 
 pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     if !specifications::NAMES.contains(&args.spec.as_str()) {
-        return Err(BadInput::flag(format!("--spec: {}", unknown("specification", &args.spec, &specifications::NAMES))));
+        return Err(BadInput::flag(format!(
+            "--spec: {}",
+            unknown("specification", &args.spec, &specifications::NAMES)
+        )));
     }
     let initial = args.initial.as_deref().map(edn::one).transpose();
     let initial = initial.map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
@@ -112,7 +115,8 @@ fn file(args: &Args, path: &Path, initial: Option<Value>, console: &mut Console<
     let events = format.read(&text).map_err(refused)?;
     drop(text);
     let job = Job { args, name: &name, events: &events, fail, console };
-    let judged = specifications::with(&args.spec, initial, job).map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
+    let judged =
+        specifications::with(&args.spec, initial, job).map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
     let Judged { assembled, verdict, draws } = judged.map_err(refused)?;
     let code = match &verdict {
         Verdict::Ordered(_) => exit::EXPECTED,
@@ -170,12 +174,12 @@ impl Work for Job<'_, '_> {
         let judgement = args.judge.judgement();
         let assembled = assemble(specification, self.events, self.fail, judgement)?;
         let meter = self.console.meter(self.name, None);
-        let watch = Stopwatch::start();
+        let deadline = Deadline::after(args.budget);
         let budget = Budget { steps: args.steps, bytes: args.memory.saturating_mul(1 << 20) };
         let options = Options { judgement, split: !args.no_split, piece: true, budget };
         let verdict = judge(specification, &assembled.history, &options, &mut |steps| {
             meter.at(steps);
-            args.budget.is_none_or(|budget| watch.elapsed_ns() < budget.0)
+            !deadline.is_over()
         });
         Ok(Judged { assembled, verdict, draws: args.draw })
     }

@@ -26,11 +26,10 @@ enum Form {
 /// # Errors
 /// On the first line that is no EDN, or a map that is no event.
 pub(super) fn read(text: &str) -> Result<Vec<Event>, Fault> {
-    let forms = Reader::new(text).all()?;
-    let forms = match forms.as_slice() {
-        [Form::List(events)] => events.clone(),
-        _ => forms,
-    };
+    let mut forms = Reader::new(text).all()?;
+    if let [Form::List(events)] = forms.as_mut_slice() {
+        forms = std::mem::take(events);
+    }
     let mut events = Vec::new();
     for (position, form) in forms.into_iter().enumerate() {
         let Form::Map(entries, line) = form else {
@@ -43,7 +42,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Event>, Fault> {
 }
 
 /// Reads one value, from a text of one line.
-pub(super) fn one(text: &str) -> Result<Value, String> {
+pub(crate) fn one(text: &str) -> Result<Value, String> {
     let mut forms = Reader::new(text).all().map_err(|fault| fault.why)?;
     match (forms.pop(), forms.is_empty()) {
         (Some(form), true) => value(&form),
@@ -62,8 +61,9 @@ fn event(entries: &[Form], line: usize, position: u64) -> Result<Option<Event>, 
         None => Err(format!("`:{name}` is missing; an event has :process, :type, :f and :value")),
     };
     let process = match field("process") {
-        Some(Form::Value(Value::Integer(number))) => u64::try_from(*number)
-            .map_err(|_| format!("`:process` is {number}; a number from 0 is wanted"))?,
+        Some(Form::Value(Value::Integer(number))) => {
+            u64::try_from(*number).map_err(|_| format!("`:process` is {number}; a number from 0 is wanted"))?
+        }
         Some(_) => return Ok(None),
         None => return Err("`:process` is missing; an event has :process, :type, :f and :value".into()),
     };
@@ -131,9 +131,11 @@ impl<'a> Reader<'a> {
     fn skip(&mut self) {
         while let Some(sign) = self.peek() {
             match sign {
-                ';' => while self.peek().is_some_and(|sign| sign != '\n') {
-                    self.next();
-                },
+                ';' => {
+                    while self.peek().is_some_and(|sign| sign != '\n') {
+                        self.next();
+                    }
+                }
                 ',' => drop(self.next()),
                 sign if sign.is_whitespace() => drop(self.next()),
                 _ => return,

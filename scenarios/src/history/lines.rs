@@ -74,12 +74,13 @@ fn value(json: &Json) -> Result<Value, String> {
     match json {
         Json::Null => Ok(Value::Nil),
         Json::Bool(value) => Ok(Value::Bool(*value)),
-        Json::Number(number) => number
-            .as_i64()
-            .map(Value::Integer)
-            .ok_or_else(|| format!("{number} is not a whole number of 64 bits")),
+        Json::Number(number) => {
+            number.as_i64().map(Value::Integer).ok_or_else(|| format!("{number} is not a whole number of 64 bits"))
+        }
         Json::String(text) => Ok(Value::Text(text.clone())),
         Json::Array(items) => items.iter().map(value).collect::<Result<_, _>>().map(Value::List),
-        Json::Object(_) => Err(format!("{} is no value; nil, a number, a text or a list is wanted", shown(&json.to_string()))),
+        Json::Object(_) => {
+            Err(format!("{} is no value; nil, a number, a text or a list is wanted", shown(&json.to_string())))
+        }
     }
 }

@@ -140,10 +140,8 @@ impl Specification for Counter {
 
 impl Shipped for Counter {
     fn shapes(&self) -> &'static [Shape] {
-        const SHAPES: [Shape; 2] = [
-            Shape::new("add", Given::Number, Answered::Done),
-            Shape::new("read", Given::Nothing, Answered::Seen),
-        ];
+        const SHAPES: [Shape; 2] =
+            [Shape::new("add", Given::Number, Answered::Done), Shape::new("read", Given::Nothing, Answered::Seen)];
         &SHAPES
     }
 }

@@ -119,9 +119,7 @@ fn members(value: &Value) -> Option<Value> {
 /// The steps without what they read.
 fn transaction(value: &Value) -> Option<Value> {
     let steps = value.items()?.iter().map(|step| match step.items()? {
-        [Value::Text(name), key, _] if is_read(name) => {
-            Some(Value::List(vec!["read".into(), key.clone(), Value::Nil]))
-        }
+        [Value::Text(name), key, _] if is_read(name) => Some(Value::List(vec!["read".into(), key.clone(), Value::Nil])),
         [Value::Text(name), key, value] if is_write(name) => {
             Some(Value::List(vec!["write".into(), key.clone(), value.clone()]))
         }
