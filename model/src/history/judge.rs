@@ -10,8 +10,8 @@ use super::specification::Specification;
 use super::states::States;
 use super::{History, Interval, NEVER};
 
-/// A try to make a contradiction clearer may take the budget of steps over this.
-pub(super) const TRY_SHARE: u64 = 500;
+/// A try to make a contradiction clearer may search so many configurations, and no more than the budget.
+const TRY_STEPS_MAX: u64 = 50_000;
 
 /// What is demanded of the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +60,8 @@ impl Judgement {
 /// What a judgement may use. Both are counted, not measured: equal inputs end alike on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Configurations searched, over all parts; each try of [`Options::piece`] may use a 500th of it, beside it.
+    /// Configurations searched, over all parts; tries for [`Options::piece`] come beside it, with at most
+    /// 50,000 each.
     pub steps: u64,
     /// Memory of one search [bytes], about: what is remembered, not the history itself.
     pub bytes: u64,
@@ -114,7 +115,8 @@ pub struct Contradiction {
     /// An order of the longest prefix: indices of operations.
     pub prefix: Vec<usize>,
     /// Indices of operations that contradict each other, in the order of their invocations: even if every other
-    /// operation took effect at any time or never, whatever it was answered, these have no order; so they have none
+    /// operation took effect at any time or never (of a finite object, any number of times), whatever it was answered,
+    /// these have no order; so they have none
     /// alone. Empty if it was not asked for.
     pub piece: Vec<usize>,
     /// Whether each of `piece` is known to be needed: with it set free as well, there is an order.
@@ -184,9 +186,13 @@ impl<S: Specification> Court<'_, S> {
             watch: &mut *self.watch,
             steps: self.steps,
         };
-        let found = court.search(self.options.budget.steps / TRY_SHARE, role);
+        let found = court.search(self.try_steps(), role);
         self.steps = court.steps;
         found
+    }
+
+    pub(super) fn try_steps(&self) -> u64 {
+        self.options.budget.steps.min(TRY_STEPS_MAX)
     }
 
     fn whole(&mut self, within: Option<String>, role: impl Fn(usize) -> Role) -> Verdict {

@@ -1,6 +1,6 @@
 //! Cutting a contradiction down to the operations that make it.
 
-use super::judge::{Court, TRY_SHARE};
+use super::judge::Court;
 use super::plan::Role;
 use super::search::Found;
 use super::specification::Specification;
@@ -51,7 +51,7 @@ impl<R: Fn(usize) -> Role> Cut<R> {
     /// Sets operations free, if what is left still has no order.
     fn set_free<S: Specification>(&mut self, court: &mut Court<'_, S>, operations: &[usize]) {
         operations.iter().for_each(|index| self.fixed[*index] = false);
-        let steps = court.options.budget.steps / TRY_SHARE;
+        let steps = court.try_steps();
         let found = court.search(steps, |index| match (self.role)(index) {
             Role::Fixed if !self.fixed[index] => Role::Free,
             role => role,

@@ -33,7 +33,7 @@ impl Item {
 pub(super) enum Role {
     /// Within its interval, with its answer.
     Fixed,
-    /// At any time or never, with any answer.
+    /// At any time or never, with any answer; if the object is finite, any number of times.
     Free,
     /// Not at all.
     Absent,
@@ -50,6 +50,8 @@ pub(super) struct Plan {
     pub(super) lanes: Vec<Vec<Item>>,
     pub(super) ends: Vec<Vec<u64>>,
     pub(super) optional: Vec<Vec<Item>>,
+    /// Different operations that may come at any time, any number of times.
+    pub(super) repeated: Vec<Item>,
     /// How many parts the object has here.
     pub(super) slots: u32,
     /// Whether an operation must come after those answered before its invocation.
@@ -80,6 +82,10 @@ impl Plan {
             if item.keeps && item.is_optional() {
                 continue;
             }
+            if role == Role::Free && specification.is_finite() {
+                plan.repeat(item);
+                continue;
+            }
             if item.is_optional() && (role == Role::Free || !judgement.is_in_process_order()) {
                 kinds.entry((item.kind, slot)).or_default().push(item);
                 continue;
@@ -101,6 +107,12 @@ impl Plan {
     fn free_lane(&self, invoked: u64) -> usize {
         let is_free = |lane: &Vec<Item>| lane.last().is_none_or(|last| last.returned < invoked);
         self.lanes.iter().position(is_free).unwrap_or(self.lanes.len())
+    }
+
+    fn repeat(&mut self, item: Item) {
+        if !self.repeated.iter().any(|other| (other.kind, other.slot) == (item.kind, item.slot)) {
+            self.repeated.push(item);
+        }
     }
 
     fn push(&mut self, lane: usize, item: Item) {

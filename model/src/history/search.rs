@@ -61,6 +61,8 @@ pub(super) struct Limits {
 enum Place {
     Lane(u32),
     Optional(u32),
+    /// One of those that may come any number of times.
+    Repeated,
 }
 
 /// An operation that can come next, with what comes of it.
@@ -205,6 +207,9 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
     /// Pushes everything that can come next, what is to be tried first at the end.
     fn offer(&mut self, end: u64) {
         let start = self.candidates.len();
+        for index in 0..self.plan.repeated.len() {
+            self.offer_item(&self.plan.repeated[index], Place::Repeated, 0, end);
+        }
         for kind in 0..self.used.len() {
             if let Some(item) = self.plan.optional[kind].get(self.used[kind] as usize) {
                 self.offer_item(item, Place::Optional(kind as u32), 0, end);
@@ -266,6 +271,7 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
                 self.used[kind as usize] += 1;
                 0
             }
+            Place::Repeated => 0,
         };
         let state = self.set_state(slot, state);
         self.trail.push(Move { place, index, head: before, slot, state });
@@ -278,6 +284,7 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
             match place {
                 Place::Lane(lane) => drop(self.set_head(lane, head)),
                 Place::Optional(kind) => self.used[kind as usize] -= 1,
+                Place::Repeated => {}
             }
             self.set_state(slot, state);
         }

@@ -59,6 +59,12 @@ pub trait Specification {
         false
     }
 
+    /// Whether finitely many different operations, however often they come, reach finitely many states only: a register
+    /// yes, a queue no. Cutting a contradiction down is then much cheaper.
+    fn is_finite(&self) -> bool {
+        false
+    }
+
     /// What a state holds outside itself [bytes], for the budget of memory.
     fn heap_bytes(&self, state: &Self::State) -> usize {
         let _ = state;

@@ -114,7 +114,9 @@ fn file(args: &Args, path: &Path, initial: Option<Value>, console: &mut Console<
     };
     let events = format.read(&text).map_err(refused)?;
     drop(text);
-    let job = Job { args, name: &name, events: &events, fail, console };
+    // In EDN nil stands for a value that nobody knows, unless the object may hold nil.
+    let nil_is_unknown = format == Format::Edn && initial.as_ref().is_some_and(|initial| *initial != Value::Nil);
+    let job = Job { args, name: &name, events: &events, fail, nil_is_unknown, console };
     let judged =
         specifications::with(&args.spec, initial, job).map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
     let Judged { assembled, verdict, draws } = judged.map_err(refused)?;
@@ -163,6 +165,7 @@ struct Job<'a, 'c> {
     name: &'a str,
     events: &'a [Event],
     fail: Fail,
+    nil_is_unknown: bool,
     console: &'a mut Console<'c>,
 }
 
@@ -172,7 +175,7 @@ impl Work for Job<'_, '_> {
     fn on<S: Shipped>(self, specification: &S) -> Self::Result {
         let args = self.args;
         let judgement = args.judge.judgement();
-        let assembled = assemble(specification, self.events, self.fail, judgement)?;
+        let assembled = assemble(specification, self.events, self.fail, self.nil_is_unknown, judgement)?;
         let meter = self.console.meter(self.name, None);
         let deadline = Deadline::after(args.budget);
         let budget = Budget { steps: args.steps, bytes: args.memory.saturating_mul(1 << 20) };

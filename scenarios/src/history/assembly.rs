@@ -32,7 +32,8 @@ struct Open {
     call: Call,
 }
 
-/// Puts invocations and answers together. A client's answers come in the order of its invocations.
+/// Puts invocations and answers together. A client's answers come in the order of its invocations. Where
+/// `nil_is_unknown`, a read that is answered nil was answered, but nobody wrote down with what.
 ///
 /// # Errors
 /// Of the first event that fits nothing: an answer without an invocation, a second operation in flight where the
@@ -41,6 +42,7 @@ pub(crate) fn assemble<S: Shipped>(
     specification: &S,
     events: &[Event],
     fail: Fail,
+    nil_is_unknown: bool,
     judgement: Judgement,
 ) -> Result<Assembled, Fault> {
     let mut assembly = Assembly { shapes: specification.shapes(), fail, judgement, ..Assembly::default() };
@@ -50,6 +52,17 @@ pub(crate) fn assemble<S: Shipped>(
     if assembly.history.intervals().is_empty() {
         return Err(Fault::new(0, "no operation in it; a history has events of type invoke and ok"));
     }
+    // What a read saw is not known, where nil is no value: it says nothing.
+    let intervals = assembly.history.intervals();
+    let says_nothing = |index: &usize| {
+        let interval = &intervals[*index];
+        nil_is_unknown
+            && interval.answer == Some(Value::Nil)
+            && assembly.shape_of(&interval.operation).is_some_and(|shape| shape.answered == Answered::Seen)
+            && specification.keeps(&interval.operation, None)
+    };
+    let silent: Vec<usize> = (0..intervals.len()).filter(says_nothing).collect();
+    assembly.failed.extend(silent.into_iter().map(|index| (index, ())));
     // What failed did not happen.
     let failed = assembly.failed;
     assembly.history.retain(|index| !failed.contains_key(&index));
@@ -131,6 +144,10 @@ impl Assembly {
         };
         self.history.answer(index, answer, event.position);
         Ok(())
+    }
+
+    fn shape_of(&self, call: &Call) -> Option<&'static Shape> {
+        self.shapes.iter().find(|shape| shape.name == call.name)
     }
 
     fn shape(&self, event: &Event) -> Result<Shape, String> {

@@ -66,6 +66,9 @@ impl Specification for Set {
     fn initial(&self) -> Self::State {
         BTreeSet::new()
     }
+    fn is_finite(&self) -> bool {
+        true
+    }
     fn part(&self, _: &Call) {}
     fn outcomes(&self, state: &Self::State, call: &Call, outcomes: &mut Outcomes<Value, Self::State>) {
         let mut next = state.clone();

@@ -42,6 +42,10 @@ impl Specification for Lock {
     fn initial(&self) -> Value {
         Value::Nil
     }
+    fn is_finite(&self) -> bool {
+        true
+    }
+
     fn part(&self, _: &Call) {}
     fn outcomes(&self, state: &Value, call: &Call, outcomes: &mut Outcomes<Value, Value>) {
         push(state, call, outcomes);
@@ -73,6 +77,10 @@ impl Specification for LeaseTable {
     fn initial(&self) -> Value {
         Value::Nil
     }
+    fn is_finite(&self) -> bool {
+        true
+    }
+
     fn part(&self, call: &Call) -> Value {
         call.key.clone()
     }

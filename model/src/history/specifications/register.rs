@@ -26,6 +26,10 @@ impl Specification for Register {
         self.initial.clone()
     }
 
+    fn is_finite(&self) -> bool {
+        true
+    }
+
     fn part(&self, _: &Call) {}
 
     fn outcomes(&self, state: &Value, call: &Call, outcomes: &mut Outcomes<Value, Value>) {
@@ -67,6 +71,10 @@ impl Specification for CasRegister {
 
     fn initial(&self) -> Value {
         self.initial.clone()
+    }
+
+    fn is_finite(&self) -> bool {
+        true
     }
 
     fn part(&self, _: &Call) {}
@@ -112,6 +120,10 @@ impl Specification for MultiRegister {
 
     fn initial(&self) -> Self::State {
         BTreeMap::new()
+    }
+
+    fn is_finite(&self) -> bool {
+        true
     }
 
     fn part(&self, _: &Call) {}
