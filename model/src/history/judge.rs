@@ -186,7 +186,7 @@ impl<S: Specification> Court<'_, S> {
             watch: &mut *self.watch,
             steps: self.steps,
         };
-        let found = court.search(self.try_steps(), role);
+        let found = court.search(court.try_steps(), role);
         self.steps = court.steps;
         found
     }
