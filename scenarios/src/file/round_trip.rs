@@ -5,6 +5,7 @@ use seedbed_model::explore::{Bounds, Clock, Lengths};
 use seedbed_model::{Ratio, Span};
 use seedbed_sim::{
     ClockSettings, Costs, DiskTimes, Distribution, Fault, FaultMix, Network, Plan, Settings, SpanRange, TimedFault,
+    Ways,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -83,41 +84,37 @@ prop_compose! {
 
 prop_compose! {
     fn clocks()(rates in ratio(), beyond in prop::option::of((ratio(), ratio())), offsets in ratio(),
-        offset_beyond in prop::option::of(span()), jump_beyond in prop::option::of(span())) -> ClockSettings {
+        (offset_beyond, jump_beyond) in (prop::option::of(span()), prop::option::of(span()))) -> ClockSettings {
         ClockSettings { rates, beyond, offsets, offset_beyond, jump_beyond }
     }
 }
 
 prop_compose! {
-    fn costs()(step in span(), uplink in rate(), disk in rate()) -> Costs {
-        Costs { step, uplink, disk }
-    }
-}
-
-prop_compose! {
-    fn faults()((swarm, breaks_durability) in any::<(bool, bool)>(), nodes in goals(),
-        (crashes, pauses, partitions, flaps, slow_links, slow_disks, full_disks, jumps) in
-            any::<(u32, u32, u32, u32, u32, u32, u32, u32)>(),
-        (empty_disks, corruptions) in any::<(u32, u32)>(),
+    fn faults()((swarm, breaks_durability) in any::<(bool, bool)>(),
+        (crashes, pauses, partitions, flaps, jumps) in any::<(u32, u32, u32, u32, u32)>(),
+        (empty_disks, corruptions, slow_links, slow_disks, full_disks) in any::<(u32, u32, u32, u32, u32)>(),
         (restart, pause, partition, spell) in (spans(), spans(), spans(), spans()),
-        (never_restart, torn, one_way, slow_link_factor, slow_disk_factor) in
-            (ratio(), ratio(), ratio(), ratio(), ratio()),
-        (flap_max, slow_link_added, slow_disk_added, jump_max) in (span(), span(), span(), span())) -> FaultMix {
+        (flap_max, slow_link_added, slow_disk_added, jump_max) in (span(), span(), span(), span()),
+        (never_restart, one_way, torn) in (ratio(), ratio(), ratio()),
+        (slow_link_factor, slow_disk_factor) in (ratio(), ratio()), nodes in goals()) -> FaultMix {
         FaultMix {
-            swarm, breaks_durability, nodes, crashes, pauses, partitions, flaps, slow_links, slow_disks, full_disks,
-            jumps, empty_disks, corruptions, never_restart, torn, one_way, slow_link_factor, slow_disk_factor,
-            flap_max, slow_link_added, slow_disk_added, jump_max,
+            swarm, crashes, pauses, partitions, never_restart, one_way, nodes, torn, breaks_durability, empty_disks,
+            corruptions, flaps, flap_max, slow_links, slow_link_factor, slow_link_added, slow_disks, slow_disk_factor,
+            slow_disk_added, full_disks, jumps, jump_max,
             restart_min: restart.min, restart_max: restart.max, pause_min: pause.min, pause_max: pause.max,
             partition_min: partition.min, partition_max: partition.max, spell_min: spell.min, spell_max: spell.max,
         }
     }
 }
 
-/// A plan among the settings. That every fault comes back from its text is the simulator's own test.
-fn plan() -> impl Strategy<Value = Plan> {
-    let pause =
-        (span(), text(), span()).prop_map(|(at, node, resume)| TimedFault { at, fault: Fault::Pause { node, resume } });
-    let faults = prop::collection::vec(pause, 0..3);
+/// Each kind of fault is tried in `sim/tests/settings.rs`; here a plan stands inside a whole file.
+fn plans() -> impl Strategy<Value = Plan> {
+    let fault = prop_oneof![
+        (text(), span()).prop_map(|(node, resume)| Fault::Pause { node, resume }),
+        (text(), any::<i64>()).prop_map(|(node, by_ns)| Fault::Jump { node, by_ns }),
+        (goals(), span()).prop_map(|(side, heal)| Fault::Partition { side, ways: Ways::In, heal }),
+    ];
+    let faults = prop::collection::vec((span(), fault).prop_map(|(at, fault)| TimedFault { at, fault }), 0..4);
     (ratio(), ratio(), faults).prop_map(|(loss, duplicate, faults)| Plan {
         loss,
         duplicate,
@@ -129,11 +126,12 @@ fn plan() -> impl Strategy<Value = Plan> {
 prop_compose! {
     fn settings()((duration, quiet) in (span(), span()), tick_mode in any::<bool>(),
         step_count_max in 0..=i64::MAX as u64, network in network(), sync in spans(),
-        (decisions, lateness, clients) in (spans(), spans(), spans()), clocks in clocks(), costs in costs(),
-        faults in faults(), plan in prop::option::of(plan())) -> Settings {
+        (decisions, lateness, clients) in (spans(), spans(), spans()), clocks in clocks(), faults in faults(),
+        (step, uplink, bytes) in (span(), rate(), rate()), plan in prop::option::of(plans())) -> Settings {
         Settings {
-            duration, quiet, tick_mode, step_count_max, network, decisions, lateness, clients, clocks, costs, faults,
-            plan, disk: DiskTimes { sync_min: sync.min, sync_max: sync.max },
+            duration, quiet, tick_mode, step_count_max, network, decisions, lateness, clients, clocks, faults, plan,
+            disk: DiskTimes { sync_min: sync.min, sync_max: sync.max },
+            costs: Costs { step, uplink, disk: bytes },
         }
     }
 }
