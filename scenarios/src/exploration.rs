@@ -1,11 +1,14 @@
 //! An exploration at one bound, judged against what it expects and what it must reach.
 
-use seedbed_model::Kind;
-use seedbed_model::explore::{Bounds, Progress, Strategy, Verdict};
+use std::path::Path;
+
+use seedbed_model::explore::{Bounds, Kept, Progress, Strategy, Verdict};
 use seedbed_model::record::{BoundRecord, Failure};
+use seedbed_model::{Kind, Span};
 use seedbed_reports::number;
 
 use crate::campaign::{Paste, subject, words_of};
+use crate::checkpoint::Checkpoint;
 use crate::console::Meter;
 use crate::engine::Engine;
 use crate::exit::{self, BadInput};
@@ -23,8 +26,17 @@ pub(crate) struct Exploration<'a> {
     pub(crate) mutants: &'a [String],
     pub(crate) engine: Engine,
     pub(crate) strategy: Strategy,
+    /// Where the search is kept, if it is.
+    pub(crate) checkpoints: Option<Checkpoints<'a>>,
     pub(crate) deadline: Deadline,
     pub(crate) paste: &'a Paste,
+}
+
+/// Where and how often searches are kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checkpoints<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) every: Span,
 }
 
 /// What came of it: the record, and what a failure shows and a pin holds.
@@ -48,17 +60,41 @@ impl Exploration<'_> {
         let bounds = library::full_bounds(&self.bound.bounds).map_err(refused)?;
         let described = self.face.describe(&setup).map_err(refused)?;
         let watch = Stopwatch::start();
-        let explored = self.face.explore(&setup, &bounds, self.engine, &self.strategy, &mut |progress| {
-            show(meter, progress);
-            !self.deadline.is_over()
-        });
-        let explored = explored.map_err(refused)?;
+        let explored = self.explored(&setup, &bounds, meter)?;
         let mut record = self.record(&setup, &bounds, &explored).map_err(refused)?;
         record.seconds = watch.seconds();
         self.judge(&mut record, &explored, &described.properties);
         let failure = self.failure(&record, &explored, &described.properties);
         let pin = self.pin(&setup, &explored);
         Ok(Outcome { record, failure, pin, nodes: described.nodes })
+    }
+
+    fn explored(&self, setup: &Setup, bounds: &Bounds, meter: &Meter) -> Result<Explored, BadInput> {
+        let place = format!("check {}, bound {}", self.face.name(), self.bound.name);
+        let mut watch = |progress| {
+            show(meter, progress);
+            !self.deadline.is_over()
+        };
+        let mut run = |kept| self.face.explore(setup, bounds, self.engine, &self.strategy, kept, &mut watch);
+        let Some(Checkpoints { folder, every }) = self.checkpoints else {
+            return run(None).map_err(|why| BadInput::file(place, why));
+        };
+        if self.engine == Engine::Stateright {
+            return Err(BadInput::flag("--checkpoint: stateright's checkers keep none; leave out --engine stateright"));
+        }
+        let mut keeper = Checkpoint::new(folder, self.face.name(), &self.bound.name, every)?;
+        let params = self.face.full_params(&setup.params).map_err(|why| BadInput::file(&place, why))?;
+        let all = serde_json::to_string(bounds).map_err(|error| BadInput::file(&place, error.to_string()))?;
+        let subject = format!("{place}, {}", subject(self.face.name(), setup, &params, &all).hash);
+        let mut before = keeper.kept()?;
+        let file = keeper.path().display().to_string();
+        let resume = before.as_mut().map(|file| file as &mut dyn std::io::Read);
+        let is_resumed = resume.is_some();
+        let explored = run(Some(Kept { subject: &subject, resume, keeper: &mut keeper }));
+        explored.map_err(|why| match is_resumed {
+            true => BadInput::file(file, format!("{why}; remove the file to begin anew")),
+            false => BadInput::file(place, why),
+        })
     }
 
     fn record(&self, setup: &Setup, bounds: &Bounds, explored: &Explored) -> Result<BoundRecord, String> {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use seedbed_model::explore::{self, Bounds, Progress, Stats, Strategy, Verdict};
+use seedbed_model::explore::{self, Bounds, Kept, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{
     Family, Kind, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep, TraceStep, Violation,
 };
@@ -76,6 +76,7 @@ pub(crate) trait Face: Send + Sync {
         bounds: &Bounds,
         engine: Engine,
         strategy: &Strategy,
+        kept: Option<Kept<'_>>,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String>;
     /// Serves stateright's Explorer page, until the process ends.
@@ -144,11 +145,12 @@ impl<F: Family> Face for FamilyFace<F> {
         bounds: &Bounds,
         engine: Engine,
         strategy: &Strategy,
+        kept: Option<Kept<'_>>,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String> {
         let protocol = Self::build(setup)?;
         let found = match engine {
-            Engine::Seedbed => explore::explore(&protocol, bounds, strategy, watch)?,
+            Engine::Seedbed => explore::explore_kept(&protocol, bounds, strategy, kept, watch)?,
             Engine::Stateright => engine::cross_check(&protocol, bounds, strategy, watch)?,
         };
         let counterexample = found

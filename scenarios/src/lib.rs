@@ -10,6 +10,7 @@
 //! - [`model`], [`sim`]: the crates below, re-exported.
 
 mod campaign;
+mod checkpoint;
 mod command;
 mod console;
 mod drive;

@@ -9,10 +9,11 @@ use seedbed_reports::{check, failure, json, trace};
 use toml::{Table, Value};
 
 use super::flags::{Variation, Work};
+use crate::checkpoint::Checkpoint;
 use crate::console::{Console, probe, write_file};
 use crate::engine::{Address, Engine};
 use crate::exit::{self, BadInput, unknown};
-use crate::exploration::{Exploration, Outcome};
+use crate::exploration::{Checkpoints, Exploration, Outcome};
 use crate::face::{Face, Setup};
 use crate::library::{self, Bound, Library};
 use crate::params::{self, Override};
@@ -46,6 +47,12 @@ pub(crate) struct Args {
     /// Which states come first: bfs (shortest counterexamples) or dfs (least memory)
     #[arg(long, value_name = "ORDER", value_parser = order, default_value = "bfs")]
     order: Order,
+    /// Keeps each search in this folder and goes on from what is kept there; removed once the check has ended
+    #[arg(long, value_name = "DIR")]
+    checkpoint: Option<PathBuf>,
+    /// How often a search is kept
+    #[arg(long, value_name = "SPAN", default_value = "30s")]
+    checkpoint_every: Span,
     /// Serves stateright's Explorer page of one bound: a port of this machine, or an address and a port
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "3000")]
     serve: Option<Address>,
@@ -89,6 +96,7 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
             mutants: &mutants,
             engine: args.engine,
             strategy,
+            checkpoints: args.checkpoint.as_deref().map(|folder| Checkpoints { folder, every: args.checkpoint_every }),
             deadline: share,
             paste: &paste,
         };
@@ -98,6 +106,11 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     }
     let record = record(face, &mutants, &outcomes, &args.work.revision);
     console.say(&check::summary(&record))?;
+    if let Some(folder) = args.checkpoint.as_deref().filter(|_| record.code != exit::UNKNOWN) {
+        for bound in &bounds {
+            Checkpoint::new(folder, face.name(), &bound.name, args.checkpoint_every)?.remove();
+        }
+    }
     write_results(args, &record, outcomes.into_iter().find_map(|outcome| outcome.pin))?;
     Ok(record.code)
 }

@@ -127,6 +127,7 @@ impl Trial<'_> {
                 mutants: &mutants,
                 engine: Engine::Seedbed,
                 strategy: Strategy { jobs: self.args.work.jobs(), ..Strategy::default() },
+                checkpoints: None,
                 deadline,
                 paste: &paste,
             };

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod certify;
+mod checkpoints;
 mod command;
 mod documents;
 mod endings;

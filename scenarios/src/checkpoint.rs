@@ -1,0 +1,75 @@
+//! Checkpoints of a check: a file for each bound, written every so often, taken up by the next check of the same.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use seedbed_model::Span;
+use seedbed_model::explore::Keeper;
+
+use crate::exit::BadInput;
+use crate::stopwatch::Deadline;
+
+/// The file of one bound.
+pub(crate) struct Checkpoint {
+    path: PathBuf,
+    every: Span,
+    next: Deadline,
+}
+
+impl Checkpoint {
+    /// The checkpoint of `bound` in `folder`, which is made if there is none.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub(crate) fn new(folder: &Path, protocol: &str, bound: &str, every: Span) -> Result<Self, BadInput> {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
+        let path = folder.join(format!("{protocol}-{bound}.checkpoint"));
+        Ok(Checkpoint { path, every, next: Deadline::after(Some(every)) })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was kept before, if anything was.
+    ///
+    /// # Errors
+    /// If it is there and cannot be read.
+    pub(crate) fn kept(&self) -> Result<Option<BufReader<File>>, BadInput> {
+        match File::open(&self.path) {
+            Ok(file) => Ok(Some(BufReader::new(file))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(BadInput::file(self.path.display().to_string(), format!("read the checkpoint: {error}"))),
+        }
+    }
+
+    /// Forgets it: the check has ended.
+    pub(crate) fn remove(&self) {
+        // One that stays is taken up by the next check of the same, which then ends at once.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Keeper for Checkpoint {
+    fn is_due(&mut self) -> bool {
+        self.next.is_over()
+    }
+
+    fn save(&mut self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
+        self.next = Deadline::after(Some(self.every));
+        let part = self.path.with_extension("part");
+        let written = File::create(&part).and_then(|file| {
+            let mut file = BufWriter::new(file);
+            write(&mut file)?;
+            file.flush()?;
+            file.get_ref().sync_all()?;
+            std::fs::rename(&part, &self.path)
+        });
+        written.map_err(|error| {
+            let _ = std::fs::remove_file(&part);
+            format!("{}: write the checkpoint: {error}; the one before is whole", self.path.display())
+        })
+    }
+}
