@@ -91,6 +91,9 @@ impl Mode {
         if truth.depth.is_some() && !self.promises.depth {
             return Ok(());
         }
+        if !self.promises.depth {
+            own.bounds.states = DEEP_STATES_MAX;
+        }
         let found =
             (self.explore)(&own.table, &own.bounds, &self.strategy).map_err(|why| format!("{}: {why}", self.name))?;
         self.compare(&own, truth, &found).map_err(|why| format!("{}: {why}", self.name))
