@@ -141,7 +141,7 @@ impl Table {
             Act::Cancel(timer) => cx.cancel(timer),
             Act::Persist(record, then) => {
                 let ticket = cx.persist(Stream(record % 2), record);
-                for (target, kind) in then {
+                if let Some((target, kind)) = then {
                     for to in self.targets(target, from, cx.node()) {
                         cx.send_after(ticket, to, Message { kind, tag: state.mine });
                     }
