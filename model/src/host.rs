@@ -5,6 +5,7 @@
 
 use derive_where::derive_where;
 
+use crate::journal::Journal;
 use crate::name::{NodeId, Nonce, OpId, Stream};
 use crate::part::Part;
 use crate::protocol::{Context, Effect, Event, Input, Offers, Protocol, Surroundings};
@@ -50,8 +51,10 @@ pub struct Unsynced<P: Protocol> {
 /// 2. `tail` holds the others, oldest first; records of one stream become durable in order;
 /// 3. no held effect of the tail has left the node.
 ///
-/// A crash keeps `durable` and, for each stream, a prefix of its part of the tail; the held effects are lost. A torn
-/// record is unreadable, never half-applied: to tear one is to keep the shorter prefix. Source: Pillai et al. 2014.
+/// A crash keeps `durable` and, for each stream, a prefix of its part of the tail of its own; the held effects are
+/// lost. The last record of a prefix may be torn: recovery sees it by its checksum and cuts it off, so that a torn
+/// record is unreadable, never half-applied. Source: Pillai et al. 2014. What became durable survives all of this; two
+/// events break that on purpose, and only at a node that is down: [`Local::Erase`] and [`Local::Corrupt`].
 #[derive(seedbed_derive::Canonical)]
 #[canonical(unbounded)]
 #[derive_where(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -60,6 +63,16 @@ pub struct Disk<P: Protocol> {
     pub durable: P::Durable,
     /// The rest.
     pub tail: Vec<Unsynced<P>>,
+    /// The durable records one by one, where something may become of one of them.
+    pub journal: Journal<P>,
+}
+
+impl<P: Protocol> Disk<P> {
+    /// The record is durable.
+    fn keep(&mut self, protocol: &P, stream: Stream, record: &P::Record) {
+        protocol.fold(&mut self.durable, stream, record);
+        self.journal.note(protocol, stream, record);
+    }
 }
 
 /// The client at a node: its place in the workload.
@@ -105,6 +118,18 @@ pub enum Local<P: Protocol> {
     Pause,
     /// It takes inputs again.
     Resume,
+    /// The node crashes as by [`Local::Crash`], and of what it keeps the last record of each of these streams is torn:
+    /// its checksum fails, and recovery cuts it off. Marks `torn-record` for each.
+    Tear(Kept, Vec<Stream>),
+    /// The disk of a node that is down is replaced by an empty one. Its next start finds what a first start finds; its
+    /// nonce is new all the same, for it does not come from the disk. Marks `empty-disk`.
+    Erase,
+    /// Of a node that is down, the durable record so many places before the last one of the stream fails its checksum:
+    /// recovery ends the stream before it; other streams keep theirs. Marks `corrupt-record`. Only a store that keeps a
+    /// [`Journal`] offers it.
+    Corrupt(Stream, u32),
+    /// The node's clock jumps by so much, forward or back [ns]: stamps move, timers do not.
+    Jump(i64),
 }
 
 impl<P: Protocol> Local<P> {
@@ -122,6 +147,10 @@ impl<P: Protocol> Local<P> {
             Local::Restart => "restart",
             Local::Pause => "pause",
             Local::Resume => "resume",
+            Local::Tear(..) => "tear",
+            Local::Erase => "erase",
+            Local::Corrupt(..) => "corrupt",
+            Local::Jump(_) => "jump",
         }
     }
 }
@@ -177,10 +206,15 @@ impl<P: Protocol> Host<P> {
             Local::Lapse(timer) => self.lapse(protocol, node, &timer, out),
             Local::Sync(stream) => self.sync(protocol, node, stream, surroundings, out),
             Local::Invoke => self.invoke(protocol, node, surroundings, out),
-            Local::Crash(kept) => self.crash(protocol, &kept, out),
+            Local::Crash(kept) => self.crash(protocol, kept, &[], out),
+            Local::Tear(kept, torn) => self.crash(protocol, kept, &torn, out),
+            Local::Erase => self.erase(out),
+            Local::Corrupt(stream, back) => self.corrupt(protocol, stream, back, out),
             Local::Start | Local::Restart => self.start(protocol, node, surroundings, out),
             Local::Pause => self.phase = Phase::Paused,
             Local::Resume => self.phase = Phase::Up,
+            // The clock is the world's, not the node's.
+            Local::Jump(_) => {}
         }
     }
 
@@ -233,7 +267,7 @@ impl<P: Protocol> Host<P> {
     ) {
         let Some(index) = self.disk.tail.iter().position(|unsynced| unsynced.stream == stream) else { return };
         let Unsynced { record, held, .. } = self.disk.tail.remove(index);
-        protocol.fold(&mut self.disk.durable, stream, &record);
+        self.disk.keep(protocol, stream, &record);
         for effect in held {
             match effect {
                 Held::Send(to, message) => out.push(Effect::Send { to, message, after: None }),
@@ -259,16 +293,19 @@ impl<P: Protocol> Host<P> {
         self.step(protocol, node, Input::Operation { op, operation }, surroundings, out);
     }
 
-    fn crash(&mut self, protocol: &P, kept: &Kept, out: &mut Vec<Effect<P>>) {
+    fn crash(&mut self, protocol: &P, mut left: Kept, torn: &[Stream], out: &mut Vec<Effect<P>>) {
         self.phase = Phase::Down;
         self.state = None;
+        for (_, count) in left.iter_mut().filter(|(stream, count)| *count > 0 && torn.contains(stream)) {
+            *count -= 1;
+            out.push(Effect::Mark("torn-record"));
+        }
         if !self.disk.tail.is_empty() {
-            let mut left = kept.clone();
             for unsynced in std::mem::take(&mut self.disk.tail) {
                 let survives = left.iter_mut().find(|(stream, count)| *stream == unsynced.stream && *count > 0);
                 if let Some((_, count)) = survives {
                     *count -= 1;
-                    protocol.fold(&mut self.disk.durable, unsynced.stream, &unsynced.record);
+                    self.disk.keep(protocol, unsynced.stream, &unsynced.record);
                 }
             }
         }
@@ -277,6 +314,21 @@ impl<P: Protocol> Host<P> {
         }
         out.push(Effect::Unarm);
         out.push(Effect::Happened(Event::Crashed));
+    }
+
+    fn erase(&mut self, out: &mut Vec<Effect<P>>) {
+        let disk = &mut *self.disk;
+        disk.durable = P::Durable::default();
+        disk.journal.restart(&disk.durable);
+        out.push(Effect::Mark("empty-disk"));
+    }
+
+    fn corrupt(&mut self, protocol: &P, stream: Stream, back: u32, out: &mut Vec<Effect<P>>) {
+        let disk = &mut *self.disk;
+        if let Some(durable) = disk.journal.cut(protocol, stream, back) {
+            disk.durable = durable;
+            out.push(Effect::Mark("corrupt-record"));
+        }
     }
 
     /// Moves what waits for a record behind the record, into the tail; notes which answers leave.

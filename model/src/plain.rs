@@ -48,8 +48,12 @@ pub trait Driver<P: Protocol> {
         let _ = (id, end);
     }
     /// A record was written, to become durable later.
-    fn persisted(&mut self, node: NodeId, stream: Stream) {
-        let _ = (node, stream);
+    fn persisted(&mut self, node: NodeId, stream: Stream, record: &P::Record) {
+        let _ = (node, stream, record);
+    }
+    /// The node's clock jumps by so much [ns].
+    fn jump(&mut self, node: NodeId, by_ns: i64) {
+        let _ = (node, by_ns);
     }
     /// An effect left a node. For traces.
     fn effect(&mut self, node: NodeId, effect: &Effect<P>) {
@@ -117,6 +121,14 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
     /// The nodes' ids.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<P, D> {
         (0..self.hosts.len() as u16).map(NodeId)
+    }
+
+    /// Keeps every node's durable records one by one from here on, so that one of them can be corrupted.
+    pub fn keep_journals(&mut self) {
+        for host in &mut self.hosts {
+            let disk = &mut *host.disk;
+            disk.journal.begin(&disk.durable);
+        }
     }
 
     /// The decisions open at `node` now.
@@ -291,10 +303,14 @@ impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
             Local::Sync(stream) => host.disk.tail.iter().any(|unsynced| unsynced.stream == *stream),
             Local::Invoke => host.can_invoke(&self.protocol, node),
             Local::Decide(decision) => self.decisions(node).contains(decision),
+            Local::Corrupt(stream, back) => host.disk.journal.reaches(*stream, *back),
             _ => true,
         };
         if !offered {
             return Err(Refused::NotOffered);
+        }
+        if let Local::Jump(by_ns) = local {
+            self.driver.jump(node, *by_ns);
         }
         self.feed(node, local.clone());
         Ok(())
@@ -318,7 +334,7 @@ impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
                 }
                 Effect::Cancel(timer) => self.timers[node.index()].cancel(timer),
                 Effect::Unarm => self.timers[node.index()].clear(),
-                Effect::Persist { stream, .. } => self.driver.persisted(node, *stream),
+                Effect::Persist { stream, record } => self.driver.persisted(node, *stream, record),
                 Effect::Mark(what) => *self.reached.entry(what).or_insert(0) += 1,
                 Effect::Send { .. } | Effect::Happened(_) | Effect::RespondAfter { .. } => {}
             }

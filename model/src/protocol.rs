@@ -54,7 +54,8 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
     /// The nodes' names, in the order of their ids. At least one, at most 65,535.
     fn nodes(&self) -> Vec<String>;
 
-    /// The state of a node that starts, from what its disk holds and a fresh nonce. Nothing else tells a restart.
+    /// The state of a node that starts, from what its disk holds and a fresh nonce. Nothing else tells a restart: a node
+    /// whose disk was replaced by an empty one starts as at the first time, but for its nonce.
     fn start(&self, durable: &Self::Durable, nonce: Nonce, cx: &mut Context<'_, Self>) -> Self::State;
 
     /// One input, to completion.
@@ -120,6 +121,20 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
     ) -> Relevance<Self::Message> {
         let _ = (node, to, from, message);
         Relevance::Always
+    }
+
+    /// How many bytes a message takes on a link, where that is not the length of its canonical encoding. Only
+    /// simulated bandwidth asks.
+    fn message_size(&self, message: &Self::Message) -> Option<u64> {
+        let _ = message;
+        None
+    }
+
+    /// How many bytes a record takes on a disk, where that is not the length of its canonical encoding. Only simulated
+    /// disks of limited speed ask.
+    fn record_size(&self, record: &Self::Record) -> Option<u64> {
+        let _ = record;
+        None
     }
 
     /// Classes of interchangeable nodes. Within a class, permuting ids in the whole system changes nothing.

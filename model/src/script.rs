@@ -137,6 +137,12 @@ impl<P: Protocol> Driver<P> for Scripted<P> {
             self.flight.remove(index);
         }
     }
+    fn jump(&mut self, node: NodeId, by_ns: i64) {
+        if self.offsets.len() <= node.index() {
+            self.offsets.resize(node.index() + 1, 0);
+        }
+        self.offsets[node.index()] += by_ns;
+    }
     fn effect(&mut self, node: NodeId, effect: &Effect<P>) {
         self.effects.push((node, effect.clone()));
     }
@@ -171,6 +177,7 @@ pub fn started_for<P: Protocol>(protocol: &P, script: &Script<P>) -> Plain<P, Sc
     let mut world = Plain::new(protocol.clone(), Scripted::new(protocol.clone(), script.tick));
     world.driver.untimed = script.untimed;
     world.driver.offsets.clone_from(&script.offsets);
+    world.keep_journals();
     world.driver.answers = script.starts.iter().copied().collect();
     for node in world.nodes() {
         let started = world::apply(&mut world, &Choice::At(node, Local::Start));

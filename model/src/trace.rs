@@ -6,6 +6,7 @@ use crate::canonical::{Canonical, Encoder};
 use crate::host::Local;
 use crate::name::NodeId;
 use crate::protocol::{Effect, Event, Protocol};
+use crate::time::Span;
 use crate::world::{Choice, Named};
 
 /// One step of a trace.
@@ -17,8 +18,8 @@ pub struct TraceStep {
     pub at_ns: u64,
     /// Index of the node it happened at; `None` for the passing of time and for the network.
     pub node: Option<u16>,
-    /// The kind: deliver, lose, duplicate, fire, lapse, sync, invoke, decide, crash, restart, pause, resume, cut,
-    /// heal, elapse.
+    /// The kind: deliver, lose, duplicate, fire, lapse, sync, invoke, decide, crash, tear, erase, corrupt, restart,
+    /// pause, resume, jump, cut, heal, elapse.
     pub kind: String,
     /// For a message: its sender's index.
     pub from: Option<u16>,
@@ -129,6 +130,22 @@ fn describe_local<P: Protocol>(local: &Local<P>) -> String {
         Local::Crash(kept) if kept.iter().all(|(_, count)| *count == 0) => "crashes".into(),
         Local::Crash(kept) => {
             format!("crashes, keeping {} unsynced records", kept.iter().map(|(_, count)| count).sum::<u32>())
+        }
+        Local::Tear(kept, torn) => {
+            let torn: Vec<String> = torn.iter().map(|stream| stream.0.to_string()).collect();
+            format!(
+                "crashes, keeping {} unsynced records, the last of stream {} torn",
+                kept.iter().map(|(_, count)| count).sum::<u32>(),
+                torn.join(", ")
+            )
+        }
+        Local::Erase => "has an empty disk put in".into(),
+        Local::Corrupt(stream, back) => {
+            format!("has a record of stream {} corrupted, {back} before the last", stream.0)
+        }
+        Local::Jump(by_ns) => {
+            let way = if *by_ns < 0 { "back" } else { "forward" };
+            format!("has its clock jump {way} by {}", Span(by_ns.unsigned_abs()))
         }
         Local::Restart => "restarts".into(),
         Local::Pause => "is paused".into(),

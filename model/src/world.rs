@@ -9,6 +9,8 @@
 //! - a message that arrives over a cut link, or at a node that is down, is lost; at a paused node it waits;
 //! - a timer's firing arrives at or after its end; the timer counts as unarmed from its end on;
 //! - a crash takes the volatile state, the timers and a part of what is not yet durable; see [`crate::Disk`];
+//! - what is durable survives, but where an assumption is broken on purpose: an empty disk, a corrupt record;
+//! - a clock's jump moves stamps, never timers;
 //! - a paused node takes no input; time passes for it.
 
 use crate::host::{Local, Phase};
@@ -53,7 +55,7 @@ pub enum Refused {
     /// No such message is in flight.
     #[error("no such message is in flight")]
     NoMessage,
-    /// The node does not offer this, or has nothing to sync or to invoke.
+    /// The node does not offer this, or has nothing to sync, to invoke or to corrupt.
     #[error("the node does not offer it")]
     NotOffered,
 }
@@ -189,7 +191,9 @@ fn at<P: Protocol, S: Store<P>>(store: &mut S, node: NodeId, local: &S::Local) -
         }
         Local::Sync(_) | Local::Invoke | Local::Decide(_) | Local::Pause => is_up().map(|()| None)?,
         Local::Start | Local::Restart => require(phase == Phase::Down, Refused::Up).map(|()| None)?,
-        Local::Crash(_) => require(phase != Phase::Down, Refused::Down).map(|()| None)?,
+        Local::Crash(_) | Local::Tear(..) => require(phase != Phase::Down, Refused::Down).map(|()| None)?,
+        Local::Erase | Local::Corrupt(..) => require(phase == Phase::Down, Refused::Up).map(|()| None)?,
+        Local::Jump(_) => None,
         Local::Resume => require(phase == Phase::Paused, Refused::Up).map(|()| None)?,
         // Messages arrive by `Choice::Deliver`, lapses by `Choice::Elapse`: nothing else makes them happen.
         Local::Deliver(..) => return Err(Refused::NoMessage),

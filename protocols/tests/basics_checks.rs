@@ -1,7 +1,7 @@
 //! The declared bounds of the small protocols: the whole protocol is exhausted and reaches the goals, and each mutant
 //! claimed by a bound falls there as declared.
 
-use seedbed_model::explore::{Bounds, Exploration, Verdict, explore};
+use seedbed_model::explore::{Bounds, Exploration, Strategy, Verdict, explore};
 use seedbed_model::{Family, Mutants, Outcome};
 use seedbed_protocols::basics::{echo::Echo, lease_stamps::LeaseStamps, lease_timers::LeaseTimers, paxos::Paxos};
 use serde::Deserialize;
@@ -39,7 +39,7 @@ impl Bound {
         let mutants = Mutants::named(F::mutants(), mutant).expect("claimed mutants exist");
         let protocol = F::build(&typed(params), mutants).expect("the parameters make sense");
         let bounds: Bounds = typed(self.bounds.clone());
-        explore(&protocol, &bounds, &mut |_| true).expect("the bounds fit the protocol")
+        explore(&protocol, &bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit the protocol")
     }
 
     fn check_whole<F: Family>(&self, file: &CheckFile) {

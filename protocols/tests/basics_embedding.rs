@@ -169,6 +169,13 @@ fn lifted_local<Q: Protocol>(local: Local<Q>) -> Local<Layered<Q>> {
         Local::Restart => Local::Restart,
         Local::Pause => Local::Pause,
         Local::Resume => Local::Resume,
+        Local::Tear(kept, torn) => Local::Tear(
+            kept.into_iter().map(|(stream, count)| (lifted_stream(stream), count)).collect(),
+            torn.into_iter().map(lifted_stream).collect(),
+        ),
+        Local::Erase => Local::Erase,
+        Local::Corrupt(stream, back) => Local::Corrupt(lifted_stream(stream), back),
+        Local::Jump(by_ns) => Local::Jump(by_ns),
     }
 }
 

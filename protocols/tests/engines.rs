@@ -3,7 +3,7 @@
 mod walk;
 
 use proptest::prelude::*;
-use seedbed_model::explore::{Bounds, Clock, Verdict, Walk, accepts, explore};
+use seedbed_model::explore::{Bounds, Clock, Strategy, Verdict, Walk, accepts, explore};
 use seedbed_model::script::{self, Scripted};
 use seedbed_model::{Family, Mutants, Plain, Protocol, Ratio, Script, Span, apply, replay};
 use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos};
@@ -129,7 +129,7 @@ fn a_deliberate_difference_between_the_stores_is_caught() {
 /// A counterexample is a script that the plain world replays without drift to the same violation, and that the
 /// explorer accepts as a path; no shorter one exists without the last step.
 fn check_counterexample<P: Protocol>(protocol: &P, bounds: &Bounds, property: &str) -> Script<P> {
-    let found = explore(protocol, bounds, &mut |_| true).expect("the bounds fit");
+    let found = explore(protocol, bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit");
     let Verdict::Violated(violation) = &found.verdict else { panic!("{:?} instead of a violation", found.verdict) };
     assert_eq!(violation.property, property);
     let script = found.script.expect("a violation has a counterexample");
@@ -174,10 +174,10 @@ fn reductions_keep_verdicts_and_depths() {
     ];
     for mutants in [&[][..], &["from-receipt"], &["no-margin"]] {
         let protocol = build::<lease_timers::LeaseTimers>(Default::default(), mutants);
-        let reference = explore(&protocol, &full, &mut |_| true).expect("the bounds fit");
+        let reference = explore(&protocol, &full, &Strategy::default(), &mut |_| true).expect("the bounds fit");
         let length = reference.script.as_ref().map(|script| script.steps.len());
         for bounds in &reductions {
-            let reduced = explore(&protocol, bounds, &mut |_| true).expect("the bounds fit");
+            let reduced = explore(&protocol, bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit");
             assert_eq!(
                 reduced.verdict == Verdict::Holds,
                 reference.verdict == Verdict::Holds,
@@ -194,7 +194,8 @@ fn reductions_keep_verdicts_and_depths() {
 fn state_counts_are_pinned() {
     let protocol = build::<lease_timers::LeaseTimers>(Default::default(), &[]);
     let found =
-        explore(&protocol, &Bounds { capacity: Some(1), ..Bounds::default() }, &mut |_| true).expect("the bounds fit");
+        explore(&protocol, &Bounds { capacity: Some(1), ..Bounds::default() }, &Strategy::default(), &mut |_| true)
+            .expect("the bounds fit");
     assert_eq!(found.verdict, Verdict::Holds);
     assert!(found.stats.exhausted && !found.stats.cut);
     assert_eq!((found.stats.unique, found.stats.total, found.stats.depth), (4965, 17241, 22));
@@ -204,7 +205,7 @@ fn state_counts_are_pinned() {
 fn a_tick_too_coarse_for_a_timer_is_refused() {
     let protocol = build::<lease_timers::LeaseTimers>(Default::default(), &[]);
     let bounds = Bounds { tick: Span::ticks(5), capacity: Some(1), ..Bounds::default() };
-    let why = explore(&protocol, &bounds, &mut |_| true).err();
+    let why = explore(&protocol, &bounds, &Strategy::default(), &mut |_| true).err();
     assert!(why.as_ref().is_some_and(|why| why.contains("no whole number of ticks")), "{why:?}");
 }
 
@@ -212,8 +213,8 @@ fn a_tick_too_coarse_for_a_timer_is_refused() {
 fn a_budget_that_runs_out_is_unknown() {
     let protocol = build::<lease_timers::LeaseTimers>(Default::default(), &[]);
     let bounds = Bounds { states: 100, ..Bounds::default() };
-    let found = explore(&protocol, &bounds, &mut |_| true).expect("the bounds fit");
+    let found = explore(&protocol, &bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit");
     assert!(matches!(found.verdict, Verdict::Unknown(_)) && !found.stats.exhausted);
-    let stopped = explore(&protocol, &Bounds::default(), &mut |_| false).expect("the bounds fit");
+    let stopped = explore(&protocol, &Bounds::default(), &Strategy::default(), &mut |_| false).expect("the bounds fit");
     assert!(matches!(stopped.verdict, Verdict::Unknown(_)));
 }

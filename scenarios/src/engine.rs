@@ -4,52 +4,28 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
 use seedbed_model::Protocol;
-use seedbed_model::explore::{Bounds, Exploration, Progress};
+use seedbed_model::explore::{Bounds, Exploration, Order, Progress, Strategy};
 
-/// A checker, and how it is told to go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// A checker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
     /// The explorer.
-    #[default]
     Seedbed,
     /// stateright's checkers, over plain worlds.
-    Stateright {
-        /// In which order.
-        order: Order,
-        /// On so many threads.
-        jobs: usize,
-    },
-}
-
-/// In which order states are expanded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Order {
-    /// Level by level.
-    #[default]
-    Bfs,
-    /// Deep first.
-    Dfs,
-}
-
-impl FromStr for Order {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Order, String> {
-        match text {
-            "bfs" => Ok(Order::Bfs),
-            "dfs" => Ok(Order::Dfs),
-            _ => Err(format!("`{text}` is no order; write bfs or dfs")),
-        }
-    }
+    Stateright,
 }
 
 impl Engine {
     /// How far a counterexample is shrunk, in words.
-    pub(crate) fn shrunk(self) -> &'static str {
-        match self {
-            Engine::Seedbed | Engine::Stateright { order: Order::Bfs, jobs: 1 } => {
-                "shortest: the exploration is breadth first"
+    pub(crate) fn shrunk(self, strategy: &Strategy) -> &'static str {
+        match (self, strategy) {
+            (_, Strategy { order: Order::DepthFirst, .. }) => {
+                "not at all: the exploration was depth first; breadth first finds the shortest"
             }
-            Engine::Stateright { .. } => "not at all: --order bfs --jobs 1 finds a shortest",
+            (Engine::Stateright, Strategy { jobs: 2.., .. }) => {
+                "not at all: stateright's threads race; --jobs 1 finds the shortest"
+            }
+            _ => "shortest: the exploration is breadth first",
         }
     }
 }
@@ -74,15 +50,10 @@ impl FromStr for Address {
 pub(crate) fn cross_check<P: Protocol>(
     protocol: &P,
     bounds: &Bounds,
-    order: Order,
-    jobs: usize,
+    strategy: &Strategy,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
-    let order = match order {
-        Order::Bfs => seedbed_stateright::Order::BreadthFirst,
-        Order::Dfs => seedbed_stateright::Order::DepthFirst,
-    };
-    seedbed_stateright::check(protocol, bounds, order, jobs, watch)
+    seedbed_stateright::check(protocol, bounds, strategy, watch)
 }
 
 /// Serves stateright's Explorer page until the process ends.
@@ -99,8 +70,7 @@ const LEFT_OUT: &str = "stateright was left out when this command was built; bui
 pub(crate) fn cross_check<P: Protocol>(
     _: &P,
     _: &Bounds,
-    _: Order,
-    _: usize,
+    _: &Strategy,
     _: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
     Err(LEFT_OUT.to_owned())

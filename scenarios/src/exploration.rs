@@ -1,7 +1,7 @@
 //! An exploration at one bound, judged against what it expects and what it must reach.
 
 use seedbed_model::Kind;
-use seedbed_model::explore::{Bounds, Progress, Verdict};
+use seedbed_model::explore::{Bounds, Progress, Strategy, Verdict};
 use seedbed_model::record::{BoundRecord, Failure};
 use seedbed_reports::number;
 
@@ -22,6 +22,7 @@ pub(crate) struct Exploration<'a> {
     /// The mechanisms switched off.
     pub(crate) mutants: &'a [String],
     pub(crate) engine: Engine,
+    pub(crate) strategy: Strategy,
     pub(crate) deadline: Deadline,
     pub(crate) paste: &'a Paste,
 }
@@ -47,7 +48,7 @@ impl Exploration<'_> {
         let bounds = library::full_bounds(&self.bound.bounds).map_err(refused)?;
         let described = self.face.describe(&setup).map_err(refused)?;
         let watch = Stopwatch::start();
-        let explored = self.face.explore(&setup, &bounds, self.engine, &mut |progress| {
+        let explored = self.face.explore(&setup, &bounds, self.engine, &self.strategy, &mut |progress| {
             show(meter, progress);
             !self.deadline.is_over()
         });
@@ -152,7 +153,7 @@ impl Exploration<'_> {
             seed: None,
             step: last.map_or(0, |step| step.step),
             at_ns: last.map_or(0, |step| step.at_ns),
-            shrunk: self.engine.shrunk().into(),
+            shrunk: self.engine.shrunk(&self.strategy).into(),
             why: Vec::new(),
             paste: record.paste.clone(),
             revision: self.paste.revision.clone(),

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use seedbed_model::explore::{self, Bounds, Progress, Stats, Verdict};
+use seedbed_model::explore::{self, Bounds, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{
     Family, Kind, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep, TraceStep, Violation,
 };
@@ -75,6 +75,7 @@ pub(crate) trait Face: Send + Sync {
         setup: &Setup,
         bounds: &Bounds,
         engine: Engine,
+        strategy: &Strategy,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String>;
     /// Serves stateright's Explorer page, until the process ends.
@@ -142,12 +143,13 @@ impl<F: Family> Face for FamilyFace<F> {
         setup: &Setup,
         bounds: &Bounds,
         engine: Engine,
+        strategy: &Strategy,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String> {
         let protocol = Self::build(setup)?;
         let found = match engine {
-            Engine::Seedbed => explore::explore(&protocol, bounds, watch)?,
-            Engine::Stateright { order, jobs } => engine::cross_check(&protocol, bounds, order, jobs, watch)?,
+            Engine::Seedbed => explore::explore(&protocol, bounds, strategy, watch)?,
+            Engine::Stateright => engine::cross_check(&protocol, bounds, strategy, watch)?,
         };
         let counterexample = found
             .script

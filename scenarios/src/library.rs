@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use seedbed_model::explore::Bounds;
-use seedbed_sim::Settings;
+use seedbed_sim::{Plan, Settings};
 use toml::{Spanned, Table};
 
 use crate::exit::{BadInput, unknown};
@@ -147,6 +147,9 @@ fn scenario(face: &dyn Face, name: &str, source: &Source) -> Result<Scenario, Ba
     let settings = file.settings.map(Spanned::into_inner).unwrap_or_default();
     settings.check().map_err(|why| source.at(settings_span, why))?;
     known_nodes(&described, &settings, source)?;
+    if let Some(plan) = &settings.plan {
+        known_plan(&described, plan, source)?;
+    }
     known_expectation(&described, file.expect.as_ref(), source)?;
     for property in file.properties.iter().flatten() {
         known_property(&described, property, source)?;
@@ -250,6 +253,18 @@ fn known_expectation(
         }
         _ => Ok(()),
     }
+}
+
+/// A plan that makes sense for the protocol's nodes.
+///
+/// # Errors
+/// At the first node that it does not have; about the whole file where the plan contradicts itself.
+pub(crate) fn known_plan(described: &Described, plan: &Plan, source: &Source) -> Result<(), BadInput> {
+    if let Some(name) = plan.unknown_node(&described.nodes) {
+        let known: Vec<&str> = described.nodes.iter().map(String::as_str).collect();
+        return Err(source.at_string(name, unknown("node", name, &known)));
+    }
+    plan.check_for(&described.nodes).map_err(|why| source.whole(why))
 }
 
 /// The nodes that faults may hit: names, or beginnings of names with a star.

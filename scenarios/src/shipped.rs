@@ -16,14 +16,15 @@ pub fn shipped() -> Registry {
         .command("cargo seedbed")
         .with::<Echo>(files!("../echo", check, ["lossy", "quiet"]))
         .with::<LeaseTimers>(files!("../lease-timers", check, ["clock-beyond-bound", "crash", "drift"]))
-        .with::<LeaseStamps>(files!("../lease-stamps", check, ["clock-beyond-bound", "crash", "offsets"]))
-        .with::<Paxos>(files!("../paxos", check, ["contention", "crash"]))
+        .with::<LeaseStamps>(files!("../lease-stamps", check, ["clock-beyond-bound", "crash", "jumps", "offsets"]))
+        .with::<Paxos>(files!("../paxos", check, ["contention", "crash", "disks", "empty-disk"]))
         .with::<SeqPair>(files!("../seqpair", check, ["crash", "crossing"]))
         .with::<Leasing>(files!(
             "../leasing",
             check,
             [
                 "clock-beyond-bound",
+                "datacenter",
                 "dying-owner",
                 "late-messages",
                 "manager-crash",
@@ -31,6 +32,7 @@ pub fn shipped() -> Registry {
                 "partition",
                 "paused-owner",
                 "race",
+                "rough-links",
                 "steady"
             ]
         ))

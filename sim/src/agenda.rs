@@ -34,6 +34,10 @@ pub(crate) enum Due<P: Protocol> {
     Begin(usize),
     /// It ends.
     Mend(usize),
+    /// The flapping links of that fault go off or on.
+    Toggle(usize),
+    /// A node has done its next step, unless it crashed since: its count of crashes then.
+    Serve(NodeId, u32),
     /// The active phase is over.
     Heal,
     /// The quiet phase is over.
@@ -58,17 +62,41 @@ struct Entry {
     slot: u32,
 }
 
+impl Entry {
+    /// One number is compared without a branch between its halves.
+    #[inline]
+    fn key(&self) -> u128 {
+        u128::from(self.at) << 64 | u128::from(self.order)
+    }
+}
+
 /// Reversed: the heap has its largest entry on top, the agenda wants the first.
 impl Ord for Entry {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.order).cmp(&(self.at, self.order))
+        other.key().cmp(&self.key())
     }
 }
 impl PartialOrd for Entry {
     #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        other.key() < self.key()
+    }
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        other.key() <= self.key()
+    }
+    #[inline]
+    fn ge(&self, other: &Self) -> bool {
+        other.key() >= self.key()
+    }
+    #[inline]
+    fn gt(&self, other: &Self) -> bool {
+        other.key() > self.key()
     }
 }
 impl PartialEq for Entry {

@@ -2,7 +2,8 @@
 //!
 //! Fault model. A node's clock has a fixed rate within what its protocol assumes: a timer set for `d` runs
 //! `d * rate` on the reference clock. Its stamps start off by an offset and drift with the rate, up to the assumed
-//! bound and no further. Settings break the assumption where they say so (`beyond`, `offset-beyond`).
+//! bound and no further. A jump moves its stamps at once, forward or back, and stays within that bound too. Settings
+//! break the assumption where they say so (`beyond`, `offset-beyond`, `jump-beyond`).
 
 use seedbed_model::{ClockBound, NodeId, Protocol, Ratio, Span, Stamp};
 use serde::{Deserialize, Serialize};
@@ -23,11 +24,14 @@ pub struct ClockSettings {
     /// Offsets are drawn up to this, either way, instead of up to the assumed bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset_beyond: Option<Span>,
+    /// Jumps take stamps so much further from the reference clock than offsets and drift may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jump_beyond: Option<Span>,
 }
 
 impl Default for ClockSettings {
     fn default() -> Self {
-        ClockSettings { rates: Ratio::ONE, beyond: None, offsets: Ratio::ONE, offset_beyond: None }
+        ClockSettings { rates: Ratio::ONE, beyond: None, offsets: Ratio::ONE, offset_beyond: None, jump_beyond: None }
     }
 }
 
@@ -56,11 +60,19 @@ pub struct NodeClock {
     pub offset_ns: i64,
     /// What its stamps are off by at most, either way.
     pub offset_max: Span,
+    /// How much further jumps may take them, either way.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub jump_max: Span,
+}
+
+fn is_zero(span: &Span) -> bool {
+    *span == Span::ZERO
 }
 
 impl NodeClock {
     /// The reference clock.
-    pub const EXACT: NodeClock = NodeClock { rate: Ratio::ONE, offset_ns: 0, offset_max: Span::ZERO };
+    pub const EXACT: NodeClock =
+        NodeClock { rate: Ratio::ONE, offset_ns: 0, offset_max: Span::ZERO, jump_max: Span::ZERO };
 }
 
 /// Rates between the extremes are drawn in millionths.
@@ -83,7 +95,8 @@ pub(crate) fn draw<P: Protocol>(
     let rate = draw_rate(settings, bound, &mut draws);
     let offset_max = settings.offset_beyond.unwrap_or_else(|| settings.offsets.floor_of(bound.offset));
     let offset = draws.span(Span::ZERO, offset_max + offset_max);
-    NodeClock { rate, offset_ns: offset.0 as i64 - offset_max.0 as i64, offset_max }
+    let jump_max = settings.jump_beyond.unwrap_or(Span::ZERO);
+    NodeClock { rate, offset_ns: offset.0 as i64 - offset_max.0 as i64, offset_max, jump_max }
 }
 
 /// Half of the clocks run at one of the extremes: that is where timing arguments break.
@@ -121,6 +134,8 @@ pub(crate) struct Clock {
     drawn: NodeClock,
     /// The assumed bound, if the rate lies within it: rounding must not leave it either.
     bound: Option<ClockBound>,
+    /// What jumps made of its stamps so far [ns].
+    jumped: i64,
 }
 
 impl Clock {
@@ -129,7 +144,7 @@ impl Clock {
         let rate = drawn.rate;
         let within = product(rate.num, bound.shortest.den) >= product(bound.shortest.num, rate.den)
             && product(rate.num, bound.longest.den) <= product(bound.longest.num, rate.den);
-        Clock { drawn, bound: within.then_some(bound) }
+        Clock { drawn, bound: within.then_some(bound), jumped: 0 }
     }
 
     /// How long a timer set for `span` really runs.
@@ -146,12 +161,35 @@ impl Clock {
         }
     }
 
-    /// What the clock shows at `now` [ns]. Never runs backward.
+    /// What the clock shows at `now` [ns]. Between jumps it never runs backward.
     pub(crate) fn stamp(&self, now: u64) -> Stamp {
-        let NodeClock { rate, offset_ns, offset_max } = self.drawn;
+        Stamp::of_clock((i128::from(now) + self.off(now)) as i64)
+    }
+
+    /// How far it is off at `now`, jumps included [ns].
+    fn off(&self, now: u64) -> i128 {
+        let most = i128::from(self.drawn.offset_max.0) + i128::from(self.drawn.jump_max.0);
+        (self.drift(now) + i128::from(self.jumped)).clamp(-most, most)
+    }
+
+    /// How far it would be off without jumps [ns].
+    fn drift(&self, now: u64) -> i128 {
+        let NodeClock { rate, offset_ns, offset_max, .. } = self.drawn;
         let shown = i128::from(now) * i128::from(rate.den) / i128::from(rate.num.max(1)) + i128::from(offset_ns);
-        let (now, most) = (i128::from(now), i128::from(offset_max.0));
-        Stamp::of_clock(shown.clamp(now - most, now + most) as i64)
+        (shown - i128::from(now)).clamp(-i128::from(offset_max.0), i128::from(offset_max.0))
+    }
+
+    /// How far a jump by `by_ns` at `now` really moves the stamps: no further than the clock may be off [ns].
+    pub(crate) fn reach(&self, now: u64, by_ns: i64) -> i64 {
+        let before = self.off(now);
+        let jumped = Clock { jumped: (before - self.drift(now)) as i64, ..*self };
+        let after = Clock { jumped: jumped.jumped.saturating_add(by_ns), ..jumped }.off(now);
+        (after - before) as i64
+    }
+
+    /// The stamps move by `by_ns` at `now`, which [`Clock::reach`] gave.
+    pub(crate) fn jump(&mut self, now: u64, by_ns: i64) {
+        self.jumped = (self.off(now) - self.drift(now)) as i64 + by_ns;
     }
 }
 
@@ -161,7 +199,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn clock(rate: (u32, u32), offset_ns: i64, offset_max: Span, bound: ClockBound) -> Clock {
-        Clock::new(NodeClock { rate: Ratio::new(rate.0, rate.1), offset_ns, offset_max }, bound)
+        Clock::new(NodeClock { rate: Ratio::new(rate.0, rate.1), offset_ns, offset_max, jump_max: Span::ZERO }, bound)
     }
 
     const LOOSE: ClockBound =

@@ -1,4 +1,5 @@
-//! The promise that a seed has one run, checked: run twice, compare as the second goes, stop at the first difference.
+//! The promise that a seed has one run, checked: run twice, compare in blocks of steps, and look into the first block
+//! that differs. However long the runs, the memory stays small: eight bytes for a thousand steps.
 
 use std::fmt;
 
@@ -27,8 +28,8 @@ impl fmt::Display for Divergence {
     }
 }
 
-/// Runs `seed` twice and compares instants, choices, answers and effects step by step. Keeps some tens of bytes for
-/// each step.
+/// Runs `seed` twice and compares instants, choices, answers and effects. Where they differ, runs it twice more to find
+/// the step; a protocol that does not even differ alike is told by the thousand steps in which it first did.
 ///
 /// # Errors
 /// The first step that differs.
@@ -36,16 +37,15 @@ impl fmt::Display for Divergence {
 /// # Panics
 /// If the settings do not pass [`Settings::check`].
 pub fn check_determinism<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed) -> Result<(), Divergence> {
-    let mut log = Log::default();
-    let first = simulate(protocol, settings, seed, Some(&mut log));
-    let mut compare = Compare { names: protocol.nodes(), log: &log, seen: 0, found: None };
-    let second = simulate(protocol, settings, seed, Some(&mut compare));
-    if let Some(divergence) = compare.found {
-        return Err(divergence);
-    }
-    if compare.seen < log.ends.len() {
-        let first = log.words::<P>(&compare.names, compare.seen);
-        return Err(Divergence { step: second.steps + 1, first, second: "the run ended".into() });
+    let mut blocks = Blocks::default();
+    let first = simulate(protocol, settings, seed, Some(&mut blocks));
+    let mut again = Blocks::default();
+    let second = simulate(protocol, settings, seed, Some(&mut again));
+    let (blocks, again) = (blocks.finish(), again.finish());
+    let differs = blocks.iter().zip(&again).position(|(a, b)| a != b);
+    let differs = differs.or_else(|| (blocks.len() != again.len()).then(|| blocks.len().min(again.len())));
+    if let Some(block) = differs {
+        return Err(look_into(protocol, settings, seed, block));
     }
     let ends = |run: &crate::run::Run| format!("{:?} with {:?}", run.end, run.violations);
     match first == second {
@@ -54,11 +54,65 @@ pub fn check_determinism<P: Protocol>(protocol: &P, settings: &Settings, seed: S
     }
 }
 
-/// The first run: the encoding of each choice, and a hash of everything else of the step.
+/// Entries in a block.
+const BLOCK_COUNT: u64 = 1024;
+
+/// Two more runs, compared step by step from that block on.
+fn look_into<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed, block: usize) -> Divergence {
+    let from = block as u64 * BLOCK_COUNT;
+    let mut log = Log { from, seen: 0, bytes: Vec::new(), ends: Vec::new() };
+    let first = simulate(protocol, settings, seed, Some(&mut log));
+    let mut compare = Compare { names: protocol.nodes(), log: &log, seen: 0, found: None };
+    let second = simulate(protocol, settings, seed, Some(&mut compare));
+    if let Some(divergence) = compare.found {
+        return divergence;
+    }
+    if second.steps != first.steps {
+        let place = (compare.seen - from.min(compare.seen)) as usize;
+        let first = log.words::<P>(&compare.names, place).unwrap_or_else(|| "something".into());
+        return Divergence { step: second.steps + 1, first, second: "the run ended".into() };
+    }
+    Divergence {
+        step: from,
+        first: format!("one of the {BLOCK_COUNT} steps from here on, or one before,"),
+        second: "in two more runs no longer, or not here".into(),
+    }
+}
+
+/// A run as a hash for each block of its entries.
 #[derive(Default)]
+struct Blocks {
+    hashes: Vec<u64>,
+    /// Of the block under way.
+    hash: u64,
+    count: u64,
+}
+
+impl Blocks {
+    fn finish(mut self) -> Vec<u64> {
+        self.hashes.push(self.hash);
+        self.hashes
+    }
+}
+
+impl<P: Protocol> Tracer<P> for Blocks {
+    fn step(&mut self, at_ns: u64, _: u64, choice: &Named<P>, answers: &[u32], effects: &[(NodeId, Effect<P>)]) {
+        self.hash = hash(self.hash, &encoding(choice)) ^ rest(at_ns, answers, effects).rotate_left(1);
+        self.count += 1;
+        if self.count.is_multiple_of(BLOCK_COUNT) {
+            self.hashes.push(self.hash);
+        }
+    }
+}
+
+/// One block of the first run: the encoding of each choice, and a hash of everything else of the step.
 struct Log {
+    /// The first entry that it keeps; it keeps a block.
+    from: u64,
+    /// Entries seen so far.
+    seen: u64,
     bytes: Vec<u8>,
-    /// `ends[i]`: where the encoding of the i-th entry ends, and the hash of the rest.
+    /// `ends[i]`: where the encoding of the i-th entry kept ends, and the hash of the rest.
     ends: Vec<(usize, u64)>,
 }
 
@@ -68,11 +122,12 @@ impl Log {
         &self.bytes[start..self.ends[index].0]
     }
 
-    fn words<P: Protocol>(&self, names: &[String], index: usize) -> String {
-        match decoding::<Named<P>>(self.choice(index)) {
+    fn words<P: Protocol>(&self, names: &[String], index: usize) -> Option<String> {
+        self.ends.get(index)?;
+        Some(match decoding::<Named<P>>(self.choice(index)) {
             Ok(choice) => describe_choice(names, &choice),
             Err(malformed) => format!("a choice that does not read back ({malformed})"),
-        }
+        })
     }
 }
 
@@ -87,38 +142,42 @@ fn rest<P: Protocol>(at_ns: u64, answers: &[u32], effects: &[(NodeId, Effect<P>)
 
 impl<P: Protocol> Tracer<P> for Log {
     fn step(&mut self, at_ns: u64, _: u64, choice: &Named<P>, answers: &[u32], effects: &[(NodeId, Effect<P>)]) {
-        self.bytes.extend_from_slice(&encoding(choice));
-        self.ends.push((self.bytes.len(), rest(at_ns, answers, effects)));
+        if (self.from..self.from + BLOCK_COUNT).contains(&self.seen) {
+            self.bytes.extend_from_slice(&encoding(choice));
+            self.ends.push((self.bytes.len(), rest(at_ns, answers, effects)));
+        }
+        self.seen += 1;
     }
 }
 
 struct Compare<'a> {
     names: Vec<String>,
     log: &'a Log,
-    /// Entries compared so far.
-    seen: usize,
+    /// Entries seen so far.
+    seen: u64,
     found: Option<Divergence>,
 }
 
 impl<P: Protocol> Tracer<P> for Compare<'_> {
     fn step(&mut self, at_ns: u64, step: u64, choice: &Named<P>, answers: &[u32], effects: &[(NodeId, Effect<P>)]) {
-        if self.found.is_some() {
-            return;
-        }
         let index = self.seen;
         self.seen += 1;
+        if self.found.is_some() || !(self.log.from..self.log.from + BLOCK_COUNT).contains(&index) {
+            return;
+        }
+        let index = (index - self.log.from) as usize;
         let words = describe_choice(&self.names, choice);
-        self.found = match self.log.ends.get(index) {
-            None => Some(Divergence { step, first: "the run had ended".into(), second: words }),
-            Some(_) if self.log.choice(index) != encoding(choice) => {
-                Some(Divergence { step, first: self.log.words::<P>(&self.names, index), second: words })
+        self.found = match (self.log.ends.get(index), self.log.words::<P>(&self.names, index)) {
+            (Some(_), Some(first)) if self.log.choice(index) != encoding(choice) => {
+                Some(Divergence { step, first, second: words })
             }
-            Some((_, other)) if *other != rest(at_ns, answers, effects) => Some(Divergence {
+            (Some((_, other)), _) if *other != rest(at_ns, answers, effects) => Some(Divergence {
                 step,
                 second: format!("{words}, at another time or with other effects"),
                 first: words,
             }),
-            Some(_) => None,
+            (Some(_), _) => None,
+            (None, _) => Some(Divergence { step, first: "the run had ended".into(), second: words }),
         };
     }
 }

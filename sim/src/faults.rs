@@ -1,76 +1,24 @@
-//! Faults: which are drawn for a seed, and the plan that holds them.
+//! The plan of a run: what goes wrong in it, and when.
 //!
-//! Fault model. A crash takes the volatile state, the timers and, stream by stream, what is not yet durable but a
-//! drawn prefix; the node restarts from its disk, or never. A pause stops a node's inputs, not its time. A partition
-//! cuts every link between some nodes and the rest, in both directions or in one. Everything is healed by the end of
-//! the active phase, except a crash that says otherwise. A fault that finds its node down already has no effect.
+//! Fault model. A crash takes the volatile state, the timers and, of each stream, what is not yet durable but a drawn
+//! prefix of its own, whose last record may be torn; the node restarts from its disk, or never. An empty disk and a
+//! corruption are crashes that break the promise of the disk, on purpose. A pause stops a node's inputs, not its time.
+//! A partition cuts every link between some nodes and the rest, in both directions or in one; a flap cuts and heals
+//! them in turn; slow links delay what is sent on them. A slow disk takes longer, and on a full one nothing becomes
+//! durable until there is room. A jump moves a clock's stamps, never its timers. Everything is healed by the end of the
+//! active phase, except a crash that says otherwise. A fault that finds its node down already has no effect.
 //!
 //! The plan is data: it can be printed, edited and passed back in. Each fault has its own stream, so that leaving one
 //! out changes no other draw.
-
-use std::fmt;
 
 use seedbed_model::{Protocol, Ratio, Span, Stream, hash};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::NodeClock;
 
-/// Which faults are drawn. Counts are maxima: a seed has fewer, or none of a kind.
+/// What goes wrong in a run, and when. What a file leaves out does not happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct FaultMix {
-    /// Whether each seed enables a random subset of the kinds (crashes, pauses, partitions, losses, copies), each with
-    /// a chance of three in four. Otherwise every seed has each kind, as often as it may.
-    pub swarm: bool,
-    /// At most so many crashes.
-    pub crashes: u32,
-    /// A crashed node restarts after at least this. At most `restart-max`.
-    pub restart_min: Span,
-    /// A crashed node restarts after at most this, and by the end of the active phase.
-    pub restart_max: Span,
-    /// Which part of the crashes is for ever.
-    pub never_restart: Ratio,
-    /// At most so many pauses.
-    pub pauses: u32,
-    /// A pause lasts at least this. At most `pause-max`.
-    pub pause_min: Span,
-    /// A pause lasts at most this, and no longer than the active phase.
-    pub pause_max: Span,
-    /// At most so many partitions.
-    pub partitions: u32,
-    /// A partition lasts at least this. At most `partition-max`.
-    pub partition_min: Span,
-    /// A partition lasts at most this, and no longer than the active phase.
-    pub partition_max: Span,
-    /// Which part of the partitions cuts one direction alone.
-    pub one_way: Ratio,
-    /// The nodes that crash, pause and are cut off: names, or beginnings of names followed by `*`. Empty: all.
-    pub nodes: Vec<String>,
-}
-
-impl Default for FaultMix {
-    fn default() -> Self {
-        FaultMix {
-            swarm: true,
-            crashes: 0,
-            restart_min: Span::secs(1),
-            restart_max: Span::secs(30),
-            never_restart: Ratio::ZERO,
-            pauses: 0,
-            pause_min: Span::secs(1),
-            pause_max: Span::secs(30),
-            partitions: 0,
-            partition_min: Span::secs(1),
-            partition_max: Span::secs(60),
-            one_way: Ratio { num: 1, den: 3 },
-            nodes: Vec::new(),
-        }
-    }
-}
-
-/// What goes wrong in a run, and when.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plan {
     /// Which part of the messages is lost, in the active phase.
     pub loss: Ratio,
@@ -113,8 +61,30 @@ pub enum Fault {
         /// What it keeps of its unsynced records: 0 nothing, [`u32::MAX`] all, anything else some prefix of each
         /// stream, the same for the same number.
         keeps: u32,
+        /// Whether the last record that it keeps of a stream may be torn: of some streams, which depends on `keeps`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        torn: bool,
         /// When it restarts, since the start of the run; `None` for never.
         restart: Option<Span>,
+    },
+    /// A node crashes, and finds an empty disk when it restarts.
+    EmptyDisk {
+        /// Its name.
+        node: String,
+        /// When it restarts, since the start of the run.
+        restart: Span,
+    },
+    /// A node crashes, and finds one of its durable records corrupt when it restarts: the record's stream ends there.
+    /// Without a durable record it is but a crash.
+    Corruption {
+        /// Its name.
+        node: String,
+        /// As of a crash.
+        keeps: u32,
+        /// Which record: some record of the latest, the same for the same number.
+        record: u32,
+        /// When it restarts, since the start of the run.
+        restart: Span,
     },
     /// A node stops taking inputs.
     Pause {
@@ -131,6 +101,57 @@ pub enum Fault {
         ways: Ways,
         /// When the links work again, since the start of the run.
         heal: Span,
+    },
+    /// Some nodes are cut off from the others, and heard again, in turn.
+    Flap {
+        /// Their names.
+        side: Vec<String>,
+        /// In which directions.
+        ways: Ways,
+        /// For how long at a time they are cut off. Above 0.
+        down: Span,
+        /// For how long at a time they are not. Above 0.
+        up: Span,
+        /// When the links work again for good, since the start of the run.
+        end: Span,
+    },
+    /// What is sent between some nodes and the others takes longer.
+    SlowLinks {
+        /// Their names.
+        side: Vec<String>,
+        /// In which directions.
+        ways: Ways,
+        /// So many times as long.
+        factor: Ratio,
+        /// And so much longer.
+        added: Span,
+        /// When the links are as before, since the start of the run.
+        end: Span,
+    },
+    /// Records take longer to become durable.
+    SlowDisk {
+        /// The node's name.
+        node: String,
+        /// So many times as long.
+        factor: Ratio,
+        /// And so much longer.
+        added: Span,
+        /// When the disk is as before, since the start of the run.
+        end: Span,
+    },
+    /// No record becomes durable; those that are written meanwhile do once there is room.
+    FullDisk {
+        /// The node's name.
+        node: String,
+        /// When there is room, since the start of the run.
+        end: Span,
+    },
+    /// A node's clock jumps: its stamps move, its timers do not.
+    Jump {
+        /// The node's name.
+        node: String,
+        /// By how much, forward or back [ns]. Less, where stamps would leave what the plan allows the clock.
+        by_ns: i64,
     },
 }
 
@@ -155,6 +176,17 @@ pub(crate) fn kept(keeps: u32, stream: Stream, count: u32) -> u32 {
     }
 }
 
+/// Whether a crash that keeps records of `stream` tears the last of them. All of them do that keep everything.
+pub(crate) fn is_torn(keeps: u32, stream: Stream) -> bool {
+    keeps == u32::MAX || hash(u64::from(keeps) ^ 1 << 32, &[stream.0]).is_multiple_of(2)
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan::calm()
+    }
+}
+
 impl Plan {
     /// No faults, exact clocks.
     pub fn calm() -> Self {
@@ -164,15 +196,36 @@ impl Plan {
     /// Whether the plan fits the protocol.
     ///
     /// # Errors
-    /// On a node that the protocol does not have.
+    /// See [`Plan::check_for`].
     pub fn check<P: Protocol>(&self, protocol: &P) -> Result<(), String> {
-        let known = protocol.nodes();
-        let in_faults = self.faults.iter().flat_map(|timed| timed.fault.nodes());
-        let unknown = in_faults.chain(self.clocks.iter().map(|named| &named.node)).find(|name| !known.contains(name));
-        match unknown {
-            Some(name) => Err(format!("the plan names `{name}`; the nodes are {}", known.join(", "))),
+        self.check_for(&protocol.nodes())
+    }
+
+    /// Whether the plan makes sense for nodes of these names.
+    ///
+    /// # Errors
+    /// On a node that is not among them, a part of more than the whole, and a flap that takes no time.
+    pub fn check_for(&self, known: &[String]) -> Result<(), String> {
+        if let Some(name) = self.unknown_node(known) {
+            return Err(format!("the plan names `{name}`; the nodes are {}", known.join(", ")));
+        }
+        for (name, ratio) in [("loss", self.loss), ("duplicate", self.duplicate)] {
+            if ratio.num > ratio.den {
+                return Err(format!("the plan's {name}: {ratio} is above 1; write a part of the whole, such as 0.05"));
+            }
+        }
+        let is_still = |fault: &Fault| matches!(fault, Fault::Flap { down, up, .. } if down.0.min(up.0) == 0);
+        match self.faults.iter().find(|timed| is_still(&timed.fault)) {
+            Some(timed) => Err(format!("the plan's flap at {}: down and up must be more than 0s", timed.at)),
             None => Ok(()),
         }
+    }
+
+    /// The first node it names that is not among `known`.
+    pub fn unknown_node(&self, known: &[String]) -> Option<&str> {
+        let in_faults = self.faults.iter().flat_map(|timed| timed.fault.nodes());
+        let named = in_faults.chain(self.clocks.iter().map(|named| &named.node));
+        named.map(String::as_str).find(|name| known.iter().all(|other| other != name))
     }
 }
 
@@ -180,71 +233,30 @@ impl Fault {
     /// The nodes it names.
     pub fn nodes(&self) -> &[String] {
         match self {
-            Fault::Crash { node, .. } | Fault::Pause { node, .. } => std::slice::from_ref(node),
-            Fault::Partition { side, .. } => side,
+            Fault::Crash { node, .. }
+            | Fault::EmptyDisk { node, .. }
+            | Fault::Corruption { node, .. }
+            | Fault::Pause { node, .. }
+            | Fault::SlowDisk { node, .. }
+            | Fault::FullDisk { node, .. }
+            | Fault::Jump { node, .. } => std::slice::from_ref(node),
+            Fault::Partition { side, .. } | Fault::Flap { side, .. } | Fault::SlowLinks { side, .. } => side,
         }
     }
 
-    /// When it ends, since the start of the run; `None` for never.
+    /// When it ends, since the start of the run; `None` for never, and for what takes no time.
     pub fn end(&self) -> Option<Span> {
         match self {
             Fault::Crash { restart, .. } => *restart,
-            Fault::Pause { resume, .. } => Some(*resume),
-            Fault::Partition { heal, .. } => Some(*heal),
-        }
-    }
-}
-
-/// One line for each fault and each clock.
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.loss.num > 0 {
-            writeln!(f, "{} of the messages are lost", self.loss)?;
-        }
-        if self.duplicate.num > 0 {
-            writeln!(f, "{} of the messages arrive twice", self.duplicate)?;
-        }
-        for NamedClock { node, clock } in &self.clocks {
-            writeln!(f, "the clock of {node}: {clock}")?;
-        }
-        self.faults.iter().try_for_each(|timed| writeln!(f, "{}: {}", timed.at, timed.fault))
-    }
-}
-
-impl fmt::Display for NodeClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.offset_ns < 0 { "-" } else { "+" };
-        write!(
-            f,
-            "timers run {} of their spans, stamps are off by {sign}{}",
-            self.rate,
-            Span(self.offset_ns.unsigned_abs())
-        )?;
-        write!(f, " at the start and by {} at most", self.offset_max)
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::Crash { node, keeps, restart } => {
-                let kept = match *keeps {
-                    0 => "none".to_owned(),
-                    u32::MAX => "all".to_owned(),
-                    some => format!("some ({some})"),
-                };
-                let then = restart.map_or("never restarts".into(), |at| format!("restarts at {at}"));
-                write!(f, "{node} crashes, keeps {kept} of its unsynced records, {then}")
-            }
-            Fault::Pause { node, resume } => write!(f, "{node} is paused until {resume}"),
-            Fault::Partition { side, ways, heal } => {
-                let how = match ways {
-                    Ways::Both => "are cut off",
-                    Ways::Out => "are not heard",
-                    Ways::In => "hear nothing",
-                };
-                write!(f, "{} {how} until {heal}", side.join(", "))
-            }
+            Fault::Jump { .. } => None,
+            Fault::EmptyDisk { restart: end, .. }
+            | Fault::Corruption { restart: end, .. }
+            | Fault::Pause { resume: end, .. }
+            | Fault::Partition { heal: end, .. }
+            | Fault::Flap { end, .. }
+            | Fault::SlowLinks { end, .. }
+            | Fault::SlowDisk { end, .. }
+            | Fault::FullDisk { end, .. } => Some(*end),
         }
     }
 }

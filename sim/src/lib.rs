@@ -6,33 +6,41 @@
 //!
 //! - `seed`, `stream`: randomness, as pure functions of seed, label and counter;
 //! - `settings`: every knob, with its unit;
-//! - `network`, `clock`, `faults`: the fault models; `drawing`: which faults a seed has;
-//! - `agenda`, `scheduler`, `simulation`, `injection`: the loop, and the faults in it;
+//! - `network`, `shape`, `clock`, `faults`: the fault models; `mix`, `drawing`: which faults a seed has; `words`: a plan
+//!   for people;
+//! - `agenda`, `scheduler`, `simulation`, `costs`, `injection`: the loop, the queues at nodes, the faults;
+//! - `certify`: what of a run the explorer does not have;
 //! - `run`, `sweep`: one run, many runs;
 //! - `trace`, `determinism`: watching a run, checking that a seed has one.
 
 mod agenda;
+mod certify;
 mod clock;
+mod costs;
 mod determinism;
 mod drawing;
 mod faults;
 mod injection;
+mod mix;
 mod network;
 mod run;
 mod scheduler;
 mod seed;
 mod settings;
+mod shape;
 mod simulation;
 mod stream;
 mod sweep;
 mod trace;
+mod words;
 
+pub use certify::uncertifiable;
 pub use clock::NodeClock;
 pub use determinism::{Divergence, check_determinism};
 pub use drawing::plan;
 pub use faults::{Fault, NamedClock, Plan, TimedFault, Ways};
 pub use run::{End, Found, Run, simulate, simulate_plan};
 pub use seed::Seed;
-pub use settings::{ClockSettings, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};
+pub use settings::{ClockSettings, Costs, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};
 pub use sweep::sweep;
 pub use trace::{Recorder, Tracer};

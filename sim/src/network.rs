@@ -2,7 +2,7 @@
 //!
 //! Fault model. A message is lost, or delayed, or arrives twice, each as drawn for its link; its content is never
 //! altered. Delays alone reorder: two messages of one link arrive in the order of their delays, or in the order sent
-//! where `fifo` is set. A lost message leaves flight at once. Of a message and its copy the earlier arrival is the
+//! where `fifo` is set. Where links are limited, messages queue before their delays begin (`shape`). A lost message leaves flight at once. Of a message and its copy the earlier arrival is the
 //! copy's, so that a copy never outlives its message; copies are not ordered by `fifo`. A cut link loses what
 //! *arrives* while it is cut, whenever it was sent. A paused node's messages arrive as it resumes, before all others.
 //! In the quiet phase nothing is lost, and no copy is made or arrives.
@@ -11,6 +11,7 @@ use seedbed_model::{NodeId, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::settings::SpanRange;
+use crate::shape::Shape;
 use crate::stream::{Label, Streams, between};
 
 /// What the network does to messages.
@@ -29,6 +30,9 @@ pub struct Network {
     pub duplicate: Ratio,
     /// Whether messages of a link arrive in the order sent.
     pub fifo: bool,
+    /// Bytes a second that each link takes, in each direction; without limit if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<u64>,
 }
 
 impl Default for Network {
@@ -40,6 +44,7 @@ impl Default for Network {
             loss: Ratio::ZERO,
             duplicate: Ratio::ZERO,
             fifo: false,
+            bandwidth: None,
         }
     }
 }
@@ -102,23 +107,35 @@ pub(crate) struct Links {
     ticks: bool,
     /// `rows[from][to]`, each row as long as its furthest receiver asks: a client that knows three servers costs three.
     rows: Vec<Vec<Link>>,
+    /// What slows messages down beside their delays.
+    pub(crate) shape: Shape,
 }
 
 impl Links {
     /// Links that nothing was sent on, with the losses and copies of `settings`.
-    pub(crate) fn new(settings: Network, ticks: bool, node_count: usize) -> Self {
-        Links { settings, ticks, rows: vec![Vec::new(); node_count] }
+    pub(crate) fn new(settings: Network, uplink: Option<u64>, ticks: bool, node_count: usize) -> Self {
+        let shape = Shape::new(settings.bandwidth, uplink, node_count);
+        Links { settings, ticks, rows: vec![Vec::new(); node_count], shape }
     }
 
-    /// Neither loses nor copies from here on.
+    /// Neither loses nor copies from here on, nor is any link slow.
     pub(crate) fn calm(&mut self) {
+        self.shape.calm();
         self.settings.loss = Ratio::ZERO;
         self.settings.duplicate = Ratio::ZERO;
     }
 
-    /// The fate of the next message from `from` to `to`, sent at `now` [ns].
+    /// The fate of the next message from `from` to `to`, sent at `now` [ns]. Only a limited network asks its size.
     #[inline]
-    pub(crate) fn fate(&mut self, streams: &mut Streams, now: u64, from: NodeId, to: NodeId) -> Fate {
+    pub(crate) fn fate(
+        &mut self,
+        streams: &mut Streams,
+        now: u64,
+        (from, to): (NodeId, NodeId),
+        size: impl FnOnce() -> u64,
+    ) -> Fate {
+        let is_shaped = self.shape.is_in_force();
+        let now = if is_shaped && self.shape.is_limited() { self.shape.departure(now, from, to, size()) } else { now };
         let row = &mut self.rows[from.index()];
         if row.len() <= to.index() {
             row.resize(to.index() + 1, Link::default());
@@ -129,13 +146,21 @@ impl Links {
         if streams.chance(Label::Loss(from, to), number, self.settings.loss) {
             return Fate::Lost;
         }
-        let mut arrival = now + self.settings.delay(self.ticks, streams, Label::Delay(from, to), number);
+        let mut delay = self.settings.delay(self.ticks, streams, Label::Delay(from, to), number);
+        if is_shaped {
+            delay = self.shape.stretched(delay, from, to);
+        }
+        let mut arrival = now + delay;
         if self.settings.fifo {
             arrival = arrival.max(link.last);
             link.last = arrival;
         }
         if streams.chance(Label::Duplicate(from, to), number, self.settings.duplicate) {
-            let other = now + self.settings.delay(self.ticks, streams, Label::Copy(from, to), number);
+            let mut delay = self.settings.delay(self.ticks, streams, Label::Copy(from, to), number);
+            if is_shaped {
+                delay = self.shape.stretched(delay, from, to);
+            }
+            let other = now + delay;
             return Fate::Twice(arrival.min(other), arrival.max(other));
         }
         Fate::Arrives(arrival)
@@ -165,8 +190,8 @@ mod tests {
 
     fn fates(settings: Network, count: usize) -> Vec<Fate> {
         let mut streams = Streams::new(Seed::Number(3), 2);
-        let mut links = Links::new(settings, false, 2);
-        (0..count).map(|_| links.fate(&mut streams, 0, NodeId(0), NodeId(1))).collect()
+        let mut links = Links::new(settings, None, false, 2);
+        (0..count).map(|_| links.fate(&mut streams, 0, (NodeId(0), NodeId(1)), || 0)).collect()
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! The scheduler: what a plain world asks of the simulator, and what the simulator hears from it.
 
-use seedbed_model::{ClockBound, Driver, Effect, Envelope, NodeId, Protocol, Span, Stamp, Stream, script};
+use seedbed_model::{
+    Canonical, ClockBound, Driver, Effect, Encoder, Envelope, NodeId, Protocol, Ratio, Span, Stamp, Stream, script,
+};
 
 use crate::agenda::{Agenda, Due};
 use crate::clock::Clock;
 use crate::network::{Fate, Links};
 use crate::settings::{Settings, SpanRange};
+use crate::shape::{served, transfer};
 use crate::stream::{Label, Streams, below, between};
 
 /// How far each of a node's streams was read.
@@ -35,6 +38,41 @@ struct Node {
     bound: ClockBound,
     /// Crashes so far: what was on the way to the disk before is lost.
     crash_count: u32,
+    /// From when on the disk is free, where its speed is limited [ns].
+    disk_free: u64,
+}
+
+/// A disk that is slow for a while.
+struct SlowDisk {
+    /// The plan's fault.
+    fault: usize,
+    node: NodeId,
+    factor: Ratio,
+    added: Span,
+}
+
+/// Says how long messages and records are.
+struct Sizer<P> {
+    protocol: P,
+    encoder: Encoder,
+}
+
+impl<P: Protocol> Sizer<P> {
+    fn message(&mut self, message: &P::Message) -> u64 {
+        let stated = self.protocol.message_size(message);
+        stated.unwrap_or_else(|| self.length(message))
+    }
+
+    fn record(&mut self, record: &P::Record) -> u64 {
+        let stated = self.protocol.record_size(record);
+        stated.unwrap_or_else(|| self.length(record))
+    }
+
+    fn length(&mut self, value: &impl Canonical) -> u64 {
+        self.encoder.clear();
+        value.encode(&mut self.encoder);
+        self.encoder.bytes().len() as u64
+    }
 }
 
 pub(crate) struct Scheduler<P: Protocol> {
@@ -54,14 +92,24 @@ pub(crate) struct Scheduler<P: Protocol> {
     streams: Streams,
     nodes: Vec<Node>,
     waits: [SpanRange; 4],
+    /// Bytes a second of each disk; `None` without limit.
+    disk_rate: Option<u64>,
+    slow_disks: Vec<SlowDisk>,
+    sizer: Sizer<P>,
 }
 
 impl<P: Protocol> Scheduler<P> {
-    pub(crate) fn new(settings: &Settings, streams: Streams, links: Links, clocks: Vec<(Clock, ClockBound)>) -> Self {
+    pub(crate) fn new(
+        protocol: &P,
+        settings: &Settings,
+        streams: Streams,
+        links: Links,
+        clocks: Vec<(Clock, ClockBound)>,
+    ) -> Self {
         let disk = SpanRange { min: settings.disk.sync_min, max: settings.disk.sync_max };
         // A due firing blocks the tick in a script's world: it is never late.
         let lateness = if settings.tick_mode { SpanRange::default() } else { settings.lateness };
-        let node = |(clock, bound)| Node { read: Read::default(), clock, bound, crash_count: 0 };
+        let node = |(clock, bound)| Node { read: Read::default(), clock, bound, crash_count: 0, disk_free: 0 };
         Scheduler {
             now: 0,
             agenda: Agenda::new(),
@@ -74,6 +122,9 @@ impl<P: Protocol> Scheduler<P> {
             streams,
             nodes: clocks.into_iter().map(node).collect(),
             waits: [disk, settings.decisions, settings.clients, lateness],
+            disk_rate: settings.costs.disk,
+            slow_disks: Vec::new(),
+            sizer: Sizer { protocol: protocol.clone(), encoder: Encoder::whole() },
         }
     }
 
@@ -100,8 +151,48 @@ impl<P: Protocol> Scheduler<P> {
             }
     }
 
+    /// What was on the way to the disk is lost.
     pub(crate) fn crashed(&mut self, node: NodeId) {
-        self.nodes[node.index()].crash_count += 1;
+        let node = &mut self.nodes[node.index()];
+        node.crash_count += 1;
+        node.disk_free = 0;
+    }
+
+    /// The disk is slow from here on.
+    pub(crate) fn slow_disk(&mut self, fault: usize, node: NodeId, factor: Ratio, added: Span) {
+        self.slow_disks.push(SlowDisk { fault, node, factor, added });
+    }
+
+    /// It no longer is.
+    pub(crate) fn quick_disk(&mut self, fault: usize) {
+        self.slow_disks.retain(|slow| slow.fault != fault);
+    }
+
+    /// No disk is slow, nor any link.
+    pub(crate) fn calm(&mut self) {
+        self.slow_disks.clear();
+        self.links.calm();
+    }
+
+    /// How far a jump of the node's clock would move its stamps [ns].
+    pub(crate) fn reach(&self, node: NodeId, by_ns: i64) -> i64 {
+        self.nodes[node.index()].clock.reach(self.now, by_ns)
+    }
+
+    /// When a record that is written now is durable [ns].
+    fn durable_at(&mut self, node: NodeId, record: &P::Record) -> u64 {
+        let mut wait = self.after(node, Wait::Disk) - self.now;
+        for slow in self.slow_disks.iter().filter(|slow| slow.node == node) {
+            wait = (slow.factor.floor_of(Span(wait)) + slow.added).0;
+        }
+        let written = match self.disk_rate {
+            Some(rate) => {
+                let span = transfer(self.sizer.record(record), rate);
+                served(self.now, &mut self.nodes[node.index()].disk_free, span)
+            }
+            None => self.now,
+        };
+        written + wait
     }
 
     pub(crate) fn crash_count(&self, node: NodeId) -> u32 {
@@ -155,7 +246,9 @@ impl<P: Protocol> Driver<P> for Scheduler<P> {
     }
     #[inline]
     fn send(&mut self, envelope: Envelope<P::Message>) {
-        match self.links.fate(&mut self.streams, self.now, envelope.from, envelope.to) {
+        let sizer = &mut self.sizer;
+        let ends = (envelope.from, envelope.to);
+        match self.links.fate(&mut self.streams, self.now, ends, || sizer.message(&envelope.message)) {
             Fate::Arrives(at) => self.agenda.push(at, Due::Deliver(envelope)),
             Fate::Lost => self.agenda.push(self.now, Due::Lose(envelope)),
             Fate::Twice(copy, message) => {
@@ -182,9 +275,12 @@ impl<P: Protocol> Driver<P> for Scheduler<P> {
     fn deadline_set(&mut self, id: u32, end: u64) {
         self.agenda.push(end, Due::Deadline(id, end));
     }
-    fn persisted(&mut self, node: NodeId, stream: Stream) {
-        let at = self.after(node, Wait::Disk);
+    fn persisted(&mut self, node: NodeId, stream: Stream, record: &P::Record) {
+        let at = self.durable_at(node, record);
         self.agenda.push(at, Due::Sync(node, stream, self.crash_count(node)));
+    }
+    fn jump(&mut self, node: NodeId, by_ns: i64) {
+        self.nodes[node.index()].clock.jump(self.now, by_ns);
     }
     #[inline]
     fn effect(&mut self, node: NodeId, effect: &Effect<P>) {

@@ -3,8 +3,10 @@
 use seedbed_model::Span;
 use serde::{Deserialize, Serialize};
 
+use crate::faults::Plan;
+
 pub use crate::clock::ClockSettings;
-pub use crate::faults::FaultMix;
+pub use crate::mix::FaultMix;
 pub use crate::network::{Distribution, Network};
 
 /// The settings of a run, beside its seed.
@@ -34,8 +36,13 @@ pub struct Settings {
     pub clients: SpanRange,
     /// Rates and offsets of clocks.
     pub clocks: ClockSettings,
+    /// What steps, messages and records take at a node.
+    pub costs: Costs,
     /// Which faults are drawn for a seed.
     pub faults: FaultMix,
+    /// The plan of every seed, instead of one drawn for each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
 }
 
 impl Default for Settings {
@@ -51,7 +58,9 @@ impl Default for Settings {
             lateness: SpanRange { min: Span::ZERO, max: Span::millis(1) },
             clients: SpanRange { min: Span::ZERO, max: Span::secs(1) },
             clocks: ClockSettings::default(),
+            costs: Costs::default(),
             faults: FaultMix::default(),
+            plan: None,
         }
     }
 }
@@ -69,6 +78,28 @@ pub struct DiskTimes {
 impl Default for DiskTimes {
     fn default() -> Self {
         DiskTimes { sync_min: Span::millis(1), sync_max: Span::millis(10) }
+    }
+}
+
+/// What things take at a node. Each is a queue, served in the order of arrival: costs delay, they never change a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Costs {
+    /// How long a step takes the node, one after the other; it happens, and what it sends leaves, at the end of that.
+    /// The ends of timers cost nothing.
+    pub step: Span,
+    /// Bytes a second that a node sends on all its links together; without limit if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<u64>,
+    /// Bytes a second that a node's disk writes, before the time that `disk` says; without limit if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<u64>,
+}
+
+impl Costs {
+    /// Whether nothing costs anything.
+    pub fn are_none(&self) -> bool {
+        *self == Costs::default()
     }
 }
 
@@ -110,6 +141,7 @@ impl Settings {
             ("faults restart", faults.restart_min, faults.restart_max),
             ("faults pause", faults.pause_min, faults.pause_max),
             ("faults partition", faults.partition_min, faults.partition_max),
+            ("faults spell", faults.spell_min, faults.spell_max),
         ];
         for (name, min, max) in ranges {
             if min > max {
@@ -123,12 +155,27 @@ impl Settings {
             ("clocks offsets", self.clocks.offsets),
             ("faults never-restart", faults.never_restart),
             ("faults one-way", faults.one_way),
+            ("faults torn", faults.torn),
         ];
         for (name, ratio) in ratios {
             if ratio.num > ratio.den {
                 return Err(format!("{name}: {ratio} is above 1; write a part of the whole, such as 0.05"));
             }
         }
+        let rates = [
+            ("network bandwidth", network.bandwidth),
+            ("costs uplink", self.costs.uplink),
+            ("costs disk", self.costs.disk),
+        ];
+        for (name, rate) in rates {
+            if rate == Some(0) {
+                return Err(format!("{name}: at 0 bytes a second nothing arrives; write 1 or more, or leave it out"));
+            }
+        }
+        if self.tick_mode && !(self.costs.are_none() && network.bandwidth.is_none()) {
+            return Err("tick-mode: queues take no whole ticks; leave out costs and network bandwidth".into());
+        }
+        faults.check()?;
         self.clocks.check()
     }
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use seedbed_model::world::Lapse;
 use seedbed_model::{
-    Applied, Canonical, Choice, Effect, Encoder, Envelope, Event, Local, Named, NodeId, Phase, Plain, Protocol, Span,
-    Stream, Violation, hash, world,
+    Applied, Canonical, Choice, ClockBound, Effect, Encoder, Envelope, Event, Local, Named, NodeId, Phase, Plain,
+    Protocol, Span, Stream, Violation, hash, world,
 };
 
 use crate::agenda::Due;
 use crate::clock::{Clock, NodeClock};
-use crate::faults::Plan;
+use crate::faults::{Fault, Plan};
 use crate::injection::index;
 use crate::network::{Links, Network};
 use crate::run::{End, Found, Run};
@@ -38,6 +38,14 @@ pub(crate) struct Seat<P: Protocol> {
     pub(crate) down_by: Option<usize>,
     /// The fault that it is paused for.
     pub(crate) paused_by: Option<usize>,
+    /// What waits for the node to have time, in order: each with a service on the agenda.
+    pub(crate) queue: VecDeque<Due<P>>,
+    /// From when on it has time [ns].
+    pub(crate) free_at: u64,
+    /// Faults in force for which its disk is full.
+    pub(crate) full_count: u32,
+    /// What would be durable but for them, in order.
+    pub(crate) stalled: Vec<Due<P>>,
 }
 
 /// A run under way.
@@ -49,9 +57,11 @@ pub(crate) struct Simulation<'a, 't, P: Protocol> {
     /// `seats[i]` is node `i`'s.
     pub(crate) seats: Vec<Seat<P>>,
     /// What waited for a node and is due before anything on the agenda, in order.
-    ready: VecDeque<Due<P>>,
+    pub(crate) ready: VecDeque<Due<P>>,
     /// How many partitions in force cut each link.
     pub(crate) cuts: BTreeMap<(NodeId, NodeId), u32>,
+    /// Flaps in force, each with whether its links are off.
+    pub(crate) flaps: BTreeMap<usize, bool>,
     /// Offers made so far.
     offer_count: u64,
     /// The quiet phase has begun.
@@ -79,26 +89,31 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     ) -> Self {
         let names = protocol.nodes();
         let network = Network { loss: plan.loss, duplicate: plan.duplicate, ..settings.network.clone() };
-        let links = Links::new(network, settings.tick_mode, names.len());
+        let links = Links::new(network, settings.costs.uplink, settings.tick_mode, names.len());
         let mut clocks: Vec<_> = (0..names.len() as u16)
             .map(|node| protocol.clock(NodeId(node)))
-            .map(|bound| (Clock::new(NodeClock::EXACT, bound), bound))
+            .map(|bound| (Clock::new(unplanned(bound, settings.tick_mode), bound), bound))
             .collect();
         for named in plan.clocks.iter().filter(|_| !settings.tick_mode) {
             let index = index(&names, &named.node).index();
             clocks[index].0 = Clock::new(named.clock, clocks[index].1);
         }
         let traced = tracing::enabled!(target: "seedbed", tracing::Level::TRACE);
-        let mut scheduler = Scheduler::new(settings, Streams::new(seed, names.len()), links, clocks);
+        let mut scheduler = Scheduler::new(protocol, settings, Streams::new(seed, names.len()), links, clocks);
         scheduler.observed = tracer.is_some() || traced;
+        let mut world = Plain::new(protocol.clone(), scheduler);
+        if plan.faults.iter().any(|timed| matches!(timed.fault, Fault::Corruption { .. })) {
+            world.keep_journals();
+        }
         Simulation {
-            world: Plain::new(protocol.clone(), scheduler),
+            world,
             settings,
             plan,
             seats: names.iter().map(|_| Seat::new()).collect(),
             names,
             ready: VecDeque::new(),
             cuts: BTreeMap::new(),
+            flaps: BTreeMap::new(),
             offer_count: 0,
             quiet: false,
             tracer,
@@ -168,12 +183,20 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     }
 
     /// In tick mode the next whole tick, otherwise the instant itself [ns].
-    fn aligned(&self, at: Span) -> u64 {
+    pub(crate) fn aligned(&self, at: Span) -> u64 {
         if self.settings.tick_mode { at.0.div_ceil(Span::TICK.0) * Span::TICK.0 } else { at.0 }
     }
 
     #[inline]
     fn take(&mut self, due: Due<P>) {
+        if self.settings.costs.step > Span::ZERO {
+            return self.take_in_turn(due);
+        }
+        self.act(due);
+    }
+
+    #[inline]
+    pub(crate) fn act(&mut self, due: Due<P>) {
         match due {
             Due::Deliver(envelope) => self.deliver(envelope),
             Due::Copy(envelope) => self.copy(envelope),
@@ -186,6 +209,8 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
             Due::Decide(node, id) => self.decide(node, id),
             Due::Begin(index) => self.begin(index),
             Due::Mend(index) => self.mend(index),
+            Due::Toggle(index) => self.toggle(index),
+            Due::Serve(node, crash_count) => self.serve(node, crash_count),
             Due::Heal => self.heal(),
             Due::End => unreachable!("the loop ends there"),
         }
@@ -272,6 +297,10 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         if self.phase(node) == Phase::Paused {
             return self.wait(node, Due::Sync(node, stream, crash_count));
         }
+        let seat = &mut self.seats[node.index()];
+        if seat.full_count > 0 {
+            return seat.stalled.push(Due::Sync(node, stream, crash_count));
+        }
         self.happen(Choice::At(node, Local::Sync(stream)));
         self.look_at(node);
     }
@@ -303,7 +332,13 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
 
     /// The node takes inputs again, or loses them: what waited comes before what arrives at this instant.
     pub(crate) fn release(&mut self, node: NodeId) {
-        self.ready.extend(self.seats[node.index()].waiting.drain(..));
+        let seat = &mut self.seats[node.index()];
+        self.ready.extend(seat.waiting.drain(..));
+    }
+
+    /// Whether the node's offer of that number still stands.
+    pub(crate) fn is_offered(&self, node: NodeId, id: u64) -> bool {
+        self.seats[node.index()].offers.iter().any(|offer| offer.id == id)
     }
 
     /// After something happened at a node: schedules what it offers and what its client may ask.
@@ -321,19 +356,35 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         }
     }
 
+    /// What is still offered keeps its time; what is new gets one. Most steps change little of a list that may be
+    /// long, and its order hardly ever: the old list is read along with the new one.
     fn reoffer(&mut self, node: NodeId, offered: Vec<P::Decision>) {
-        let offers = &mut self.seats[node.index()].offers;
-        offers.retain(|offer| offered.contains(&offer.decision));
-        for decision in offered {
-            if offers.iter().any(|offer| offer.decision == decision) {
-                continue;
-            }
-            let id = self.offer_count;
-            self.offer_count += 1;
-            offers.push(Offer { decision, id });
-            let at = self.world.driver.after(node, Wait::Decision);
-            self.world.driver.agenda.push(at, Due::Decide(node, id));
+        let old = std::mem::take(&mut self.seats[node.index()].offers);
+        if old.iter().map(|offer| &offer.decision).eq(&offered) {
+            self.seats[node.index()].offers = old;
+            return;
         }
+        let mut offers: Vec<Offer<P>> = Vec::with_capacity(offered.len());
+        let mut next = 0;
+        for decision in offered {
+            let ahead = old[next..].iter().position(|offer| offer.decision == decision).map(|ahead| next + ahead);
+            let place = ahead.or_else(|| old[..next].iter().position(|offer| offer.decision == decision));
+            match place {
+                _ if ahead != Some(next) && offers.iter().any(|offer| offer.decision == decision) => {}
+                Some(place) => {
+                    next = next.max(place + 1);
+                    offers.push(Offer { decision, id: old[place].id });
+                }
+                None => {
+                    let id = self.offer_count;
+                    self.offer_count += 1;
+                    offers.push(Offer { decision, id });
+                    let at = self.world.driver.after(node, Wait::Decision);
+                    self.world.driver.agenda.push(at, Due::Decide(node, id));
+                }
+            }
+        }
+        self.seats[node.index()].offers = offers;
     }
 
     #[inline]
@@ -427,8 +478,23 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     }
 }
 
+/// The clock of a node that the plan leaves out. In tick mode stamps are exact but for jumps within the bound.
+fn unplanned(bound: ClockBound, ticks: bool) -> NodeClock {
+    NodeClock { offset_max: if ticks { bound.offset } else { Span::ZERO }, ..NodeClock::EXACT }
+}
+
 impl<P: Protocol> Seat<P> {
     pub(crate) fn new() -> Self {
-        Seat { offers: Vec::new(), waiting: Vec::new(), invoking: false, down_by: None, paused_by: None }
+        Seat {
+            offers: Vec::new(),
+            waiting: Vec::new(),
+            invoking: false,
+            down_by: None,
+            paused_by: None,
+            queue: VecDeque::new(),
+            free_at: 0,
+            full_count: 0,
+            stalled: Vec::new(),
+        }
     }
 }

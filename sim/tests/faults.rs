@@ -3,7 +3,8 @@
 mod common;
 
 use common::{
-    Message, Observation, Probe, Step, Timer, assert_quiet, hostile, only, settings, steady, traced, traced_plan,
+    Message, Observation, Probe, Step, Timer, assert_quiet, everything, hostile, only, settings, steady, traced,
+    traced_plan,
 };
 use proptest::prelude::*;
 use seedbed_model::{Choice, Effect, Event, Local, NodeId, Ratio, Span};
@@ -49,7 +50,7 @@ fn a_link_that_two_partitions_cut_heals_with_the_later() {
 fn survivors(keeps: u32) -> (u32, u32) {
     // Nothing written in the last two seconds is durable.
     let disk = DiskTimes { sync_min: SECOND * 5, sync_max: SECOND * 5 };
-    let crash = Fault::Crash { node: "probe-0".into(), keeps, restart: Some(SECOND * 25) };
+    let crash = Fault::Crash { node: "probe-0".into(), keeps, torn: false, restart: Some(SECOND * 25) };
     let (_, steps) = traced_plan(&Probe::default(), &Settings { disk, ..settings() }, &only(SECOND * 20, crash), 1);
     let synced = |step: &&Step| {
         step.at < SECOND * 20 && step.choice == Choice::At(NodeId(0), Local::Sync(seedbed_model::Stream(0)))
@@ -79,7 +80,7 @@ fn synced_records_survive_and_unsynced_ones_may_be_lost() {
 
 #[test]
 fn a_crashed_node_loses_what_arrives_and_its_timers() {
-    let crash = Fault::Crash { node: "probe-0".into(), keeps: 0, restart: None };
+    let crash = Fault::Crash { node: "probe-0".into(), keeps: 0, torn: false, restart: None };
     let (run, steps) = traced_plan(&Probe::default(), &settings(), &only(SECOND * 20, crash), 1);
     assert_quiet(&run);
     let after = steps.iter().filter(|step| step.at > SECOND * 20);
@@ -221,15 +222,15 @@ fn clocks_keep_the_assumed_bound_unless_told_to_break_it() {
 fn a_plan_survives_a_file_and_prints_a_line_each() {
     let drawn = plan(
         &Probe::default(),
-        &Settings { faults: FaultMix { swarm: false, ..hostile().faults }, ..hostile() },
+        &Settings { faults: FaultMix { swarm: false, ..everything().faults }, ..everything() },
         Seed::Number(4),
     );
-    assert_eq!(drawn.faults.len(), 18);
+    assert_eq!(drawn.faults.len(), 33);
     let text = serde_json::to_string(&drawn).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), drawn);
     let text = toml::to_string(&drawn).unwrap();
     assert_eq!(toml::from_str::<Plan>(&text).unwrap(), drawn);
-    assert_eq!(drawn.to_string().lines().count(), 2 + drawn.clocks.len() + 18);
+    assert_eq!(drawn.to_string().lines().count(), 2 + drawn.clocks.len() + 33);
     let odd = only(SECOND, Fault::Pause { node: "nobody".into(), resume: SECOND * 2 });
     assert!(odd.check(&Probe::default()).unwrap_err().contains("nobody"));
 }
@@ -243,23 +244,93 @@ fn faults_hit_the_named_nodes_alone() {
     }
 }
 
+/// Which kinds a plan has.
+fn kinds(plan: &Plan) -> [bool; 13] {
+    let has = |wanted: fn(&Fault) -> bool| plan.faults.iter().any(|timed| wanted(&timed.fault));
+    [
+        has(|fault| matches!(fault, Fault::Crash { .. })),
+        has(|fault| matches!(fault, Fault::Pause { .. })),
+        has(|fault| matches!(fault, Fault::Partition { .. })),
+        plan.loss.num > 0,
+        plan.duplicate.num > 0,
+        has(|fault| matches!(fault, Fault::Flap { .. })),
+        has(|fault| matches!(fault, Fault::SlowLinks { .. })),
+        has(|fault| matches!(fault, Fault::Jump { .. })),
+        has(|fault| matches!(fault, Fault::EmptyDisk { .. })),
+        has(|fault| matches!(fault, Fault::Corruption { .. })),
+        has(|fault| matches!(fault, Fault::SlowDisk { .. })),
+        has(|fault| matches!(fault, Fault::FullDisk { .. })),
+        has(|fault| matches!(fault, Fault::Crash { torn: true, .. })),
+    ]
+}
+
 #[test]
 fn a_swarm_leaves_kinds_out_and_covers_all() {
-    let kinds = |plan: &Plan| {
-        let has = |wanted: fn(&Fault) -> bool| plan.faults.iter().any(|timed| wanted(&timed.fault));
-        [
-            has(|fault| matches!(fault, Fault::Crash { .. })),
-            has(|fault| matches!(fault, Fault::Pause { .. })),
-            has(|fault| matches!(fault, Fault::Partition { .. })),
-            plan.loss.num > 0,
-            plan.duplicate.num > 0,
-        ]
-    };
-    let drawn: Vec<_> = (0..200).map(|seed| kinds(&plan(&Probe::default(), &hostile(), Seed::Number(seed)))).collect();
-    for kind in 0..5 {
+    let faults = FaultMix { torn: Ratio::ONE, ..everything().faults };
+    let settings = Settings { faults, ..everything() };
+    let drawn: Vec<_> = (0..200).map(|seed| kinds(&plan(&Probe::default(), &settings, Seed::Number(seed)))).collect();
+    for kind in 0..12 {
         let count = drawn.iter().filter(|kinds| kinds[kind]).count();
         assert!((120..180).contains(&count), "kind {kind} in {count} of 200 seeds");
     }
+    let torn = drawn.iter().filter(|kinds| kinds[12]).count();
+    assert!((80..145).contains(&torn), "torn records need crashes too: {torn} of 200 seeds");
+    assert!(drawn.iter().any(|kinds| kinds[0] && !kinds[12]));
+    let distinct: std::collections::BTreeSet<_> = drawn.iter().collect();
+    assert!(distinct.len() > 150, "{} subsets", distinct.len());
+}
+
+#[test]
+fn kinds_that_are_not_asked_for_do_not_happen_and_move_no_draw() {
+    for seed in 0..50 {
+        let few = plan(&Probe::default(), &hostile(), Seed::Number(seed));
+        assert!(!kinds(&few)[5..].contains(&true));
+        let mut more = plan(&Probe::default(), &everything(), Seed::Number(seed));
+        more.faults
+            .retain(|timed| matches!(timed.fault, Fault::Crash { .. } | Fault::Pause { .. } | Fault::Partition { .. }));
+        for timed in &mut more.faults {
+            if let Fault::Crash { torn, .. } = &mut timed.fault {
+                *torn = false;
+            }
+        }
+        assert_eq!(more, few, "seed {seed}");
+    }
+}
+
+#[test]
+fn what_breaks_the_promise_of_disks_must_be_declared() {
+    for faults in
+        [FaultMix { empty_disks: 1, ..FaultMix::default() }, FaultMix { corruptions: 1, ..FaultMix::default() }]
+    {
+        let why = Settings { faults: faults.clone(), ..settings() }.check().unwrap_err();
+        assert!(why.contains("breaks-durability = true"), "{why}");
+        let faults = FaultMix { breaks_durability: true, ..faults };
+        assert_eq!(Settings { faults, ..settings() }.check(), Ok(()));
+    }
+}
+
+#[test]
+fn a_plan_of_the_settings_own_takes_the_place_of_the_drawn_one() {
+    let drawn = plan(&Probe::default(), &everything(), Seed::Number(7));
+    let own = Settings { plan: Some(drawn.clone()), ..everything() };
+    assert_eq!(plan(&Probe::default(), &own, Seed::Number(8)), drawn);
+    let (run, _) = traced(&Probe::default(), &everything(), 7);
+    let (again, _) = traced(&Probe::default(), &own, 7);
+    assert_eq!(again, run, "handed back, a plan gives the same run");
+    let mut edited = drawn;
+    edited.faults.clear();
+    let (other, steps) = traced(&Probe::default(), &Settings { plan: Some(edited), ..everything() }, 7);
+    assert_ne!(other.digest, run.digest);
+    assert!(!steps.iter().any(|step| matches!(step.choice, Choice::Cut(..) | Choice::At(_, Local::Pause))));
+}
+
+#[test]
+fn plans_that_make_no_sense_are_refused() {
+    let side = vec!["probe-0".into()];
+    let flap = Fault::Flap { side, ways: Ways::Both, down: Span::ZERO, up: SECOND, end: SECOND * 9 };
+    assert!(only(SECOND, flap).check(&Probe::default()).unwrap_err().contains("more than 0s"));
+    let odd = Plan { loss: Ratio::new(3, 2), ..Plan::calm() };
+    assert!(odd.check(&Probe::default()).unwrap_err().contains("above 1"));
 }
 
 proptest! {
@@ -267,7 +338,7 @@ proptest! {
 
     #[test]
     fn the_quiet_phase_has_no_faults_and_progress_is_demanded(seed: u64) {
-        let (run, steps) = traced(&Probe { nodes: 4, patience: Span::secs(12), ..Probe::default() }, &hostile(), seed);
+        let (run, steps) = traced(&Probe { nodes: 4, patience: Span::secs(12), ..Probe::default() }, &everything(), seed);
         // Two nodes may be down for ever: then nobody may be left to be heard.
         prop_assert!(run.violations.iter().all(|found| found.violation.property == "heard"), "{:?}", run.violations);
         let healed = steps.iter().position(|step| step.effects.iter().any(|(_, e)| *e == Effect::Happened(Event::Healed)));
@@ -277,8 +348,8 @@ proptest! {
     }
 
     #[test]
-    fn leaving_out_a_fault_changes_nothing_before_it(seed: u64, place in 0usize..18) {
-        let settings = hostile();
+    fn leaving_out_a_fault_changes_nothing_before_it(seed: u64, place in 0usize..30) {
+        let settings = everything();
         let whole = plan(&Probe::default(), &settings, Seed::Number(seed));
         prop_assume!(place < whole.faults.len());
         let mut less = whole.clone();
@@ -294,7 +365,7 @@ proptest! {
 #[test]
 fn leaving_out_a_fault_leaves_other_links_alone() {
     let settings = Settings { clocks: ClockSettings { rates: Ratio::ZERO, ..ClockSettings::default() }, ..settings() };
-    let crash = Fault::Crash { node: "probe-2".into(), keeps: 0, restart: None };
+    let crash = Fault::Crash { node: "probe-2".into(), keeps: 0, torn: false, restart: None };
     let pings = |plan: &Plan| -> Vec<Span> {
         let (_, steps) = traced_plan(&Probe::default(), &settings, plan, 1);
         let ping = |step: &&Step| matches!(&step.choice, Choice::Deliver(e) if (e.from.0, e.to.0) == (0, 1) && matches!(e.message, Message::Ping(_)));

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Probe, hostile};
+use common::{Probe, everything, explorable, hostile};
 use seedbed_model::explore::{Bounds, accepts};
 use seedbed_model::{Ratio, Span, replay};
-use seedbed_sim::{End, Recorder, Seed, Settings, simulate};
+use seedbed_sim::{End, Recorder, Seed, Settings, plan, simulate, uncertifiable};
 
 fn ticking() -> Settings {
     Settings { tick_mode: true, ..hostile() }
@@ -15,9 +15,10 @@ fn ticking() -> Settings {
 fn runs_in_tick_mode_replay_step_by_step() {
     let probe = Probe::default();
     let mut faults = 0;
+    let settings = Settings { tick_mode: true, ..everything() };
     for seed in 0..200 {
         let mut recorder = Recorder::new(&probe).with_script();
-        let run = simulate(&probe, &ticking(), Seed::Number(seed), Some(&mut recorder));
+        let run = simulate(&probe, &settings, Seed::Number(seed), Some(&mut recorder));
         assert_eq!(run.end, End::Quiet, "seed {seed}: {:?}", run.violations);
         let trace: Vec<_> = recorder.trace().filter(|step| step.step > 0).cloned().collect();
         let replayed = replay(&probe, &recorder.into_script().expect("it was asked for"));
@@ -55,8 +56,9 @@ fn the_explorer_accepts_runs_in_tick_mode() {
     let probe = Probe { nodes: 2, ..Probe::default() };
     let bounds =
         Bounds { losses: 99, duplicates: 99, crashes: 99, pauses: 99, cuts: 99, symmetry: false, ..Bounds::default() };
-    let settings = Settings { duration: Span::secs(20), quiet: Span::secs(5), ..ticking() };
-    for seed in 0..20 {
+    let settings = Settings { tick_mode: true, duration: Span::secs(20), quiet: Span::secs(5), ..explorable() };
+    for seed in 0..40 {
+        assert_eq!(uncertifiable(&settings, &plan(&probe, &settings, Seed::Number(seed))), [""; 0]);
         let mut recorder = Recorder::new(&probe).with_script();
         simulate(&probe, &settings, Seed::Number(seed), Some(&mut recorder));
         let script = recorder.into_script().expect("it was asked for");

@@ -36,6 +36,8 @@ pub struct Bounds {
     pub symmetry: bool,
     /// Whether messages that can have no effect are removed. Off: they are delivered, and must change nothing.
     pub drop_dead: bool,
+    /// Whether a message whose delivery changes nothing stays in flight, as it does in stateright. Off: it is consumed.
+    pub keep_ignored: bool,
     /// No further than so many steps from the start. `None`: no bound.
     pub depth: Option<u32>,
     /// Gives up ('unknown') beyond so many unique states.
@@ -62,6 +64,13 @@ pub enum Lengths {
     Longest,
 }
 
+impl Bounds {
+    /// Whether any kind of fault has a budget.
+    pub fn has_faults(&self) -> bool {
+        self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.pauses > 0 || self.cuts > 0
+    }
+}
+
 impl Default for Bounds {
     fn default() -> Self {
         Bounds {
@@ -79,6 +88,7 @@ impl Default for Bounds {
             tag_max: None,
             symmetry: true,
             drop_dead: true,
+            keep_ignored: false,
             depth: None,
             states: 50_000_000,
         }

@@ -8,12 +8,14 @@ mod offers;
 mod steps;
 mod store;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustc_hash::FxHashMap;
 
 use super::bounds::{Bounds, Clock, Lengths};
+use super::checkpoint::{Reader, Writer};
 use super::layout::{Block, Layout};
 use super::memo::{Dependencies, Memo};
 use super::pool::{ABSENT, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
@@ -80,14 +82,29 @@ pub(super) struct Initial {
     pub(super) starts: Vec<u32>,
 }
 
-/// One way a step can go.
-struct Branch {
-    writes: Box<[(u16, Id)]>,
-    sends: Box<[Id]>,
+/// One way a step can go: what it does to a row, small and flat, since every transition reads one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Branch {
+    /// What its writes, and what its sends, add to a row's weight. What it writes over is known: it read it.
+    written: u64,
+    sent: u64,
+    /// In `branch_cells`: a slot and an id for each write, then an id for each send.
+    start: u32,
+    write_count: u16,
+    send_count: u16,
     timer_ops: u32,
     events: u32,
-    answers: Box<[u32]>,
     goals: u32,
+    /// Index of what hardly any branch has.
+    extra: u32,
+    /// Whether its writes exchange lists of tags, and whether its sends have tags.
+    writes_tags: bool,
+    sends_tags: bool,
+}
+
+/// What hardly any branch has.
+struct Extra {
+    answers: Box<[u32]>,
     broken: Option<Violation>,
 }
 
@@ -119,6 +136,12 @@ impl Odometer {
         digit as usize
     }
 
+    /// Begins anew, wherever it was.
+    pub(super) fn restart(&mut self) {
+        self.digits.clear();
+        self.at = 0;
+    }
+
     /// Moves on to the next combination; false after the last, ready to begin again.
     pub(super) fn advance(&mut self) -> bool {
         self.at = 0;
@@ -145,14 +168,102 @@ pub(super) struct Taken {
     pub(super) goals: u32,
 }
 
-/// Kinds of input and output that occurred.
-#[derive(Debug, Default)]
+/// What occurred, each with the first moment at which it did: of two workers, either may have gone beyond the moment at
+/// which the search ends.
+#[derive(Debug, Clone)]
+pub(super) struct Met<T>(BTreeMap<T, u64>);
+
+impl<T: Ord + Copy> Met<T> {
+    fn note(&mut self, what: T, moment: u64) {
+        self.0.entry(what).or_insert(moment);
+    }
+
+    /// Adds what `other` met no later than `last`, and forgets all that is later.
+    fn join(&mut self, other: &Self, last: u64) {
+        for (what, moment) in &other.0 {
+            let known = self.0.entry(*what).or_insert(*moment);
+            *known = (*known).min(*moment);
+        }
+        self.0.retain(|_, moment| *moment <= last);
+    }
+
+    pub(super) fn contains(&self, what: &T) -> bool {
+        self.0.contains_key(what)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = T> {
+        self.0.keys().copied()
+    }
+}
+
+impl Met<usize> {
+    fn save(&self, out: &mut Writer<'_, '_>) -> io::Result<()> {
+        out.longs(&self.0.iter().flat_map(|(what, moment)| [*what as u64, *moment]).collect::<Vec<_>>())
+    }
+
+    fn load(input: &mut Reader<'_, '_>) -> Result<Self, String> {
+        let pairs = input.longs()?;
+        Ok(Met(pairs.chunks_exact(2).map(|pair| (pair[0] as usize, pair[1])).collect()))
+    }
+}
+
+impl<T> Default for Met<T> {
+    fn default() -> Self {
+        Met(BTreeMap::new())
+    }
+}
+
+/// Kinds of input and output that occurred, marks and goals.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Exercised {
-    pub(super) messages: BTreeSet<usize>,
-    pub(super) timers: BTreeSet<usize>,
-    pub(super) records: BTreeSet<usize>,
-    pub(super) operations: BTreeSet<usize>,
-    pub(super) decisions: BTreeSet<usize>,
+    pub(super) messages: Met<usize>,
+    pub(super) timers: Met<usize>,
+    pub(super) records: Met<usize>,
+    pub(super) operations: Met<usize>,
+    pub(super) decisions: Met<usize>,
+    pub(super) reached: Met<&'static str>,
+}
+
+impl Exercised {
+    /// Writes all of it.
+    pub(super) fn save(&self, out: &mut Writer<'_, '_>) -> io::Result<()> {
+        for kinds in [&self.messages, &self.timers, &self.records, &self.operations, &self.decisions] {
+            kinds.save(out)?;
+        }
+        out.number(self.reached.0.len() as u64)?;
+        for (name, moment) in &self.reached.0 {
+            out.text(name.as_bytes())?;
+            out.number(*moment)?;
+        }
+        Ok(())
+    }
+
+    /// Reads it back. Names outlive the process that reads them: marks have no list of their names to be found in.
+    pub(super) fn load(input: &mut Reader<'_, '_>) -> Result<Self, String> {
+        let mut exercised = Exercised {
+            messages: Met::load(input)?,
+            timers: Met::load(input)?,
+            records: Met::load(input)?,
+            operations: Met::load(input)?,
+            decisions: Met::load(input)?,
+            reached: Met::default(),
+        };
+        for _ in 0..input.number()? {
+            let name = String::from_utf8(input.text()?).map_err(|_| "a goal's name is not UTF-8".to_owned())?;
+            exercised.reached.note(name.leak(), input.number()?);
+        }
+        Ok(exercised)
+    }
+
+    /// Adds what another worker met, up to the moment `last`.
+    pub(super) fn join(&mut self, other: &Self, last: u64) {
+        self.messages.join(&other.messages, last);
+        self.timers.join(&other.timers, last);
+        self.records.join(&other.records, last);
+        self.operations.join(&other.operations, last);
+        self.decisions.join(&other.decisions, last);
+        self.reached.join(&other.reached, last);
+    }
 }
 
 /// One way to carry out what a step does to its timers: the timers afterwards, and the answers for the script.
@@ -171,7 +282,12 @@ pub(super) struct Interned<P: Protocol> {
     pub(super) odometer: Odometer,
     pub(super) taken: Taken,
     pub(super) exercised: Exercised,
-    pub(super) reached: BTreeSet<&'static str>,
+    /// Of the search: see [`Exercised`].
+    pub(super) moment: u64,
+    /// Whether a message was met that is not always live.
+    pub(super) knows_mortals: bool,
+    /// Components up to here have their typed forms at hand.
+    registered: usize,
     /// Whether rows keep their names as they are, for scripts: old stamps do not become one.
     pub(super) keeps_names: bool,
     /// Why the bounds do not fit the protocol, once that has shown.
@@ -188,6 +304,8 @@ pub(super) struct Interned<P: Protocol> {
     deadline_sets: FxHashMap<Id, Timers<u32>>,
     fault_sets: FxHashMap<Id, Faults>,
     branches: Vec<Branch>,
+    branch_cells: Vec<u32>,
+    extras: Vec<Extra>,
     folds: Vec<Fold>,
     /// Ranges of branches, of folds, of decisions.
     ranges: Vec<(u32, u32)>,
@@ -293,7 +411,9 @@ impl<P: Protocol> Interned<P> {
             odometer: Odometer::default(),
             taken: Taken::default(),
             exercised: Exercised::default(),
-            reached: BTreeSet::new(),
+            moment: 0,
+            knows_mortals: false,
+            registered: 0,
             keeps_names: false,
             misfit: None,
             goal_names,
@@ -306,6 +426,8 @@ impl<P: Protocol> Interned<P> {
             deadline_sets: FxHashMap::default(),
             fault_sets: FxHashMap::default(),
             branches: Vec::new(),
+            branch_cells: Vec::new(),
+            extras: Vec::new(),
             folds: Vec::new(),
             ranges: Vec::new(),
             host_memo: Memo::new(),
@@ -323,6 +445,50 @@ impl<P: Protocol> Interned<P> {
             firings_of: Lists::default(),
             aged_memo: FxHashMap::default(),
             renamed: super::canonize::Renamed::default(),
+        }
+    }
+
+    /// Another worker's store: the same ids mean the same.
+    pub(super) fn fork(&self) -> Self {
+        let mut store = Interned::new(self.protocol.clone(), self.bounds.clone(), self.layout.clone());
+        store.pool = self.pool.fork();
+        store.register();
+        store
+    }
+
+    /// Learns what other workers have met, so that their rows can be read.
+    pub(super) fn catch_up(&mut self) {
+        self.pool.catch_up();
+        self.register();
+    }
+
+    /// Gets the typed forms of components that others interned ready.
+    fn register(&mut self) {
+        while self.registered < self.pool.len() {
+            let id = self.registered as Id;
+            self.registered += 1;
+            let place = self.pool.place(id);
+            if place == FLIGHT {
+                let flight = self.decode_flight(id);
+                self.register_flight(id, flight);
+            } else if id != ABSENT {
+                self.register_slot(id, place as u16);
+            }
+        }
+    }
+
+    fn register_slot(&mut self, id: Id, slot: u16) {
+        const WHOLE: &str = "the pool holds what was encoded";
+        let bytes = self.pool.bytes(id);
+        if self.layout.timers.contains(&slot) {
+            let timers = crate::canonical::decoding(bytes).expect(WHOLE);
+            self.timer_sets.entry(id).or_insert(timers);
+        } else if slot == self.layout.deadlines {
+            let deadlines = crate::canonical::decoding(bytes).expect(WHOLE);
+            self.deadline_sets.entry(id).or_insert(deadlines);
+        } else if slot == self.layout.faults {
+            let faults = crate::canonical::decoding(bytes).expect(WHOLE);
+            self.fault_sets.entry(id).or_insert(faults);
         }
     }
 
@@ -411,6 +577,11 @@ impl<P: Protocol> Interned<P> {
 
     pub(super) fn intern_flight(&mut self, flight: Flight<P::Message>) -> Id {
         let id = self.pool.intern_value(FLIGHT, &flight);
+        self.register_flight(id, flight);
+        id
+    }
+
+    fn register_flight(&mut self, id: Id, flight: Flight<P::Message>) {
         if self.flights.len() <= id as usize {
             self.flights.resize(id as usize + 1, None);
         }
@@ -419,7 +590,6 @@ impl<P: Protocol> Interned<P> {
             let local = self.local_index(to, Local::Deliver(from, message));
             self.flights[id as usize] = Some(FlightInfo { from, to, local, life: flight.life, always_live: false });
         }
-        id
     }
 
     pub(super) fn local_index(&mut self, node: NodeId, local: Local<P>) -> u32 {

@@ -32,6 +32,80 @@ pub(super) struct Memo<T> {
     /// By hash of group and key; the entry's key is compared.
     entries: FxHashMap<u64, Entry>,
     keys: Vec<u32>,
+    solo: Solo,
+}
+
+/// What depends on one slot alone, as most does: one probe of a flat table.
+struct Solo {
+    /// `slot_of[input]`: the slot, or [`NO_SLOT`].
+    slot_of: Vec<u16>,
+    /// `input << 32 | id` or [`FREE`], and the result.
+    entries: Vec<(u64, u32)>,
+    len: usize,
+}
+
+const NO_SLOT: u16 = u16::MAX;
+const FREE: u64 = u64::MAX;
+
+impl Solo {
+    fn new() -> Self {
+        Solo { slot_of: Vec::new(), entries: vec![(FREE, 0); 1 << 6], len: 0 }
+    }
+
+    #[inline]
+    fn find(&self, input: u32, slot: impl Fn(u16) -> Id) -> Option<u32> {
+        let of = *self.slot_of.get(input as usize)?;
+        if of == NO_SLOT {
+            return None;
+        }
+        let key = u64::from(input) << 32 | u64::from(slot(of));
+        let (found, result) = self.entries[self.place(key)];
+        (found == key).then_some(result)
+    }
+
+    /// Where the key is, or belongs.
+    #[inline]
+    fn place(&self, key: u64) -> usize {
+        let mask = self.entries.len() - 1;
+        let mut at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
+        while self.entries[at].0 != key && self.entries[at].0 != FREE {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// Whether `input` may be kept here: it depends on this slot alone, and did so before.
+    fn takes(&mut self, input: u32, slot: u16) -> bool {
+        if self.slot_of.len() <= input as usize {
+            self.slot_of.resize(input as usize + 1, NO_SLOT);
+        }
+        let known = &mut self.slot_of[input as usize];
+        if *known == NO_SLOT {
+            *known = slot;
+        }
+        *known == slot
+    }
+
+    fn insert(&mut self, input: u32, id: Id, result: u32) {
+        let key = u64::from(input) << 32 | u64::from(id);
+        let at = self.place(key);
+        self.entries[at] = (key, result);
+        self.len += 1;
+        if self.len * 2 > self.entries.len() {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = self.entries.len() * 2;
+        for entry in std::mem::replace(&mut self.entries, vec![(FREE, 0); size]) {
+            if entry.0 != FREE {
+                let at = self.place(entry.0);
+                self.entries[at] = entry;
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -43,17 +117,26 @@ struct Entry {
 
 impl<T: Clone + PartialEq> Memo<T> {
     pub(super) fn new() -> Self {
-        Memo { groups_of: Vec::new(), groups: Vec::new(), entries: FxHashMap::default(), keys: Vec::new() }
+        Memo {
+            groups_of: Vec::new(),
+            groups: Vec::new(),
+            entries: FxHashMap::default(),
+            keys: Vec::new(),
+            solo: Solo::new(),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.len() + self.solo.len
     }
 
     /// What is remembered of `input` for a row whose slots are read by `slot`. `armed` says whether a timer is armed
     /// in a set of timers.
     #[inline]
     pub(super) fn find(&mut self, input: u32, slot: impl Fn(u16) -> Id, armed: impl Fn(Id, &T) -> bool) -> Option<u32> {
+        if let Some(result) = self.solo.find(input, &slot) {
+            return Some(result);
+        }
         let groups = self.groups_of.get(input as usize)?;
         for &index in groups {
             let group = &mut self.groups[index as usize];
@@ -92,6 +175,12 @@ impl<T: Clone + PartialEq> Memo<T> {
         }
     }
 
+    /// The same, where it depends on one slot alone.
+    #[inline]
+    pub(super) fn find_solo(&self, input: u32, slot: impl Fn(u16) -> Id) -> Option<u32> {
+        self.solo.find(input, slot)
+    }
+
     /// Remembers `result` for `input`, which depended on this.
     pub(super) fn insert(
         &mut self,
@@ -101,6 +190,12 @@ impl<T: Clone + PartialEq> Memo<T> {
         slot: impl Fn(u16) -> Id,
         armed: impl Fn(Id, &T) -> bool,
     ) {
+        if let (&[only], None) = (&*depends.slots, &depends.timers)
+            && self.solo.takes(input, only)
+        {
+            self.solo.insert(input, slot(only), result);
+            return;
+        }
         let index = self.group(input, depends);
         let group = &mut self.groups[index as usize];
         let key_start = self.keys.len() as u32;

@@ -2,29 +2,43 @@
 
 mod bounds;
 mod canonize;
+mod checkpoint;
+mod depth;
+mod graph;
 mod interned;
+mod landings;
 mod layout;
+mod level;
 mod memo;
 mod pool;
 mod report;
+mod retrace;
 mod search;
+mod space;
+mod strategy;
 mod table;
 mod walk;
+mod walker;
 
 pub use bounds::{Bounds, Clock, Lengths};
+pub use checkpoint::{Keeper, Reader, Writer};
 pub use report::abstractions;
+pub use search::{Fall, Kept, Limits, Searched, search, search_kept};
+pub use space::{Row, Space, Successors};
+pub use strategy::{Order, Strategy};
 pub use walk::{Walk, accepts};
 
 use crate::property::Violation;
 use crate::protocol::Protocol;
 use crate::script::Script;
+use walker::Walker;
 
 /// What an exploration found.
 #[derive(Debug, Clone)]
 pub struct Exploration<P: Protocol> {
     /// The answer.
     pub verdict: Verdict,
-    /// The shortest counterexample, replayable by [`crate::replay`].
+    /// A counterexample (breadth first, a shortest one), replayable by [`crate::replay`].
     pub script: Option<Script<P>>,
     /// How much was seen.
     pub stats: Stats,
@@ -94,11 +108,28 @@ pub struct Progress {
 /// Explores `protocol` within `bounds`. `watch` is called now and then; `false` stops the exploration as unknown.
 ///
 /// # Errors
-/// If the bounds do not fit the protocol (a tick too coarse for a timer, say).
+/// If the bounds do not fit the protocol (a tick too coarse for a timer, say) or the strategy.
 pub fn explore<P: Protocol>(
     protocol: &P,
     bounds: &Bounds,
+    strategy: &Strategy,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
-    search::run(protocol, bounds, watch)
+    explore_kept(protocol, bounds, strategy, None, watch)
+}
+
+/// Explores as [`explore`] does, keeping the search and going on from where it was kept.
+///
+/// # Errors
+/// Beside those of [`explore`]: those of [`search_kept`].
+pub fn explore_kept<P: Protocol>(
+    protocol: &P,
+    bounds: &Bounds,
+    strategy: &Strategy,
+    kept: Option<Kept<'_>>,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Exploration<P>, String> {
+    let limits = Limits { depth: bounds.depth, states: bounds.states };
+    let found = search_kept(Walker::new(protocol, bounds)?, limits, strategy, kept, watch)?;
+    Ok(report::exploration(protocol, bounds, found))
 }

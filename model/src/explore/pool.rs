@@ -1,7 +1,11 @@
 //! Interning: each distinct component of a world is stored once, by its canonical bytes, and named by a small integer.
 
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rustc_hash::FxHashMap;
 
+use super::checkpoint::{Reader, Writer};
 use crate::canonical::{Canonical, Encoder, Renaming, hash};
 use crate::name::{NodeId, TagSpace};
 use crate::time::Stamp;
@@ -18,10 +22,14 @@ pub(super) type Place = u32;
 /// The place of messages in flight.
 pub(super) const FLIGHT: Place = u32::MAX;
 
-/// The components met so far.
+/// The components met so far, as one worker knows them.
+///
+/// Workers share one [`Master`], which hands out the ids; each keeps a copy of its own that it reads without a lock, and
+/// catches up where it meets something new.
 pub(super) struct Pool {
+    master: Arc<Mutex<Master>>,
     index: FxHashMap<u64, Id>,
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     /// `weights[id]`: what the component adds to a fingerprint.
     weights: Vec<u64>,
     /// `first_bytes[id]`: of its encoding; 0 if that is empty.
@@ -33,9 +41,16 @@ pub(super) struct Pool {
     byte_count: usize,
 }
 
+/// Every component that any worker has met, in the order met: `entries[id]`.
+struct Master {
+    entries: Vec<Arc<Entry>>,
+}
+
 struct Entry {
     place: Place,
     bytes: Box<[u8]>,
+    weight: u64,
+    tags: Tags,
     stamped: bool,
 }
 
@@ -52,46 +67,90 @@ pub(super) struct NamesIn {
 
 impl Pool {
     pub(super) fn new() -> Self {
-        let absent = Entry { place: 0, bytes: Box::default(), stamped: false };
+        let absent = Entry { place: 0, bytes: Box::default(), weight: 0, tags: Box::default(), stamped: false };
+        Self::of(Arc::new(Mutex::new(Master { entries: vec![Arc::new(absent)] })))
+    }
+
+    /// Another worker's copy: the same ids.
+    pub(super) fn fork(&self) -> Self {
+        Self::of(Arc::clone(&self.master))
+    }
+
+    fn of(master: Arc<Mutex<Master>>) -> Self {
         let mut pool = Pool {
+            master,
             index: FxHashMap::default(),
-            entries: vec![absent],
-            weights: vec![0],
-            first_bytes: vec![0],
-            tags_of: vec![0],
+            entries: Vec::new(),
+            weights: Vec::new(),
+            first_bytes: Vec::new(),
+            tags_of: Vec::new(),
             tag_lists: Vec::new(),
             tag_index: FxHashMap::default(),
             byte_count: 0,
         };
         pool.intern_tags(&[]);
+        pool.catch_up();
         pool
+    }
+
+    /// Learns what other workers have met.
+    pub(super) fn catch_up(&mut self) {
+        let master = Arc::clone(&self.master);
+        self.learn(&lock(&master));
+    }
+
+    fn learn(&mut self, master: &Master) {
+        for entry in &master.entries[self.entries.len()..] {
+            self.add(Arc::clone(entry));
+        }
+    }
+
+    fn add(&mut self, entry: Arc<Entry>) -> Id {
+        let id = self.entries.len() as Id;
+        // Id 0 stands for no component, and is never found.
+        if id != ABSENT {
+            self.index.insert(free_key(&self.index, entry.weight), id);
+        }
+        self.byte_count += entry.bytes.len();
+        let tags = self.intern_tags(&entry.tags);
+        self.tags_of.push(tags);
+        self.weights.push(entry.weight);
+        self.first_bytes.push(entry.bytes.first().copied().unwrap_or(0));
+        self.entries.push(entry);
+        id
+    }
+
+    fn find(&self, place: Place, bytes: &[u8], weight: u64) -> Option<Id> {
+        let mut key = weight;
+        while let Some(&id) = self.index.get(&key) {
+            let entry = &self.entries[id as usize];
+            if entry.place == place && *entry.bytes == *bytes {
+                return Some(id);
+            }
+            key = key.wrapping_add(1);
+        }
+        None
     }
 
     /// The id of `bytes` at `place`; `names` is asked for when they are new.
     pub(super) fn intern(&mut self, place: Place, bytes: &[u8], names: impl FnOnce() -> NamesIn) -> Id {
         let weight = mix(hash(u64::from(place) + 1, bytes));
-        // Distinct components of one hash get neighbouring keys: names must never be confused, whatever the hash does.
-        let mut key = weight;
-        while let Some(&id) = self.index.get(&key) {
-            let entry = &self.entries[id as usize];
-            if entry.place == place && *entry.bytes == *bytes {
-                return id;
-            }
-            key = key.wrapping_add(1);
+        if let Some(id) = self.find(place, bytes, weight) {
+            return id;
         }
-        let id = self.entries.len() as Id;
-        self.index.insert(key, id);
-        self.byte_count += bytes.len();
+        let master = Arc::clone(&self.master);
+        let mut master = lock(&master);
+        self.learn(&master);
+        if let Some(id) = self.find(place, bytes, weight) {
+            return id;
+        }
         let NamesIn { tags, stamped } = names();
-        let tags = self.intern_tags(&tags);
-        self.tags_of.push(tags);
-        self.weights.push(weight);
-        self.first_bytes.push(bytes.first().copied().unwrap_or(0));
-        self.entries.push(Entry { place, bytes: bytes.into(), stamped });
-        id
+        let entry = Arc::new(Entry { place, bytes: bytes.into(), weight, tags, stamped });
+        master.entries.push(Arc::clone(&entry));
+        self.add(entry)
     }
 
-    /// The index of a list of tags.
+    /// The index of a list of tags. Indices are this worker's own.
     pub(super) fn intern_tags(&mut self, tags: &[u64]) -> u32 {
         if let Some(&index) = self.tag_index.get(tags) {
             return index;
@@ -121,6 +180,35 @@ impl Pool {
         self.intern(place, out.bytes(), || Collector::of(&mut value.clone()).into_single())
     }
 
+    /// Writes the components in the order of their ids.
+    pub(super) fn save(&self, out: &mut Writer<'_, '_>) -> io::Result<()> {
+        out.number(self.entries.len() as u64 - 1)?;
+        for entry in &self.entries[1..] {
+            out.number(u64::from(entry.place) << 1 | u64::from(entry.stamped))?;
+            out.text(&entry.bytes)?;
+            out.longs(&entry.tags)?;
+        }
+        Ok(())
+    }
+
+    /// Reads components back. Those known already must come first.
+    pub(super) fn load(&mut self, input: &mut Reader<'_, '_>) -> Result<(), String> {
+        for id in 1..=input.number()? {
+            let place = input.number()?;
+            let (bytes, tags) = (input.text()?, input.longs()?);
+            let names = NamesIn { tags: tags.into(), stamped: place & 1 == 1 };
+            let found = self.intern((place >> 1) as Place, &bytes, || names);
+            if u64::from(found) != id {
+                return Err(format!("component {id} is component {found} of this search"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn place(&self, id: Id) -> Place {
+        self.entries[id as usize].place
+    }
+
     pub(super) fn bytes(&self, id: Id) -> &[u8] {
         &self.entries[id as usize].bytes
     }
@@ -147,8 +235,21 @@ impl Pool {
 
     /// Memory held [bytes], roughly.
     pub(super) fn memory(&self) -> usize {
-        self.byte_count + self.entries.len() * (size_of::<Entry>() + 28)
+        self.byte_count + self.entries.len() * (size_of::<Entry>() + 60)
     }
+}
+
+/// A worker that panicked leaves the list whole: an entry is pushed last of all.
+fn lock(master: &Mutex<Master>) -> std::sync::MutexGuard<'_, Master> {
+    master.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Distinct components of one hash get neighbouring keys: names must never be confused, whatever the hash does.
+fn free_key(index: &FxHashMap<u64, Id>, mut key: u64) -> u64 {
+    while index.contains_key(&key) {
+        key = key.wrapping_add(1);
+    }
+    key
 }
 
 /// Spreads a hash once more: weights are added up, and sums of nearby values must not meet.

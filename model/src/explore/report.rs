@@ -1,11 +1,42 @@
 //! What a verdict must say beside its answer: where the model is smaller than the protocol, and what never occurred.
 
 use super::bounds::{Bounds, Clock, Lengths};
-use super::interned::Exercised;
+use super::interned::{Exercised, Met};
+use super::search::Searched;
+use super::walker::Walker;
+use super::{Exploration, Verdict};
 use crate::canonical::Canonical;
 use crate::name::NodeId;
 use crate::protocol::Protocol;
 use crate::time::Span;
+
+/// What a search of a world found, in the words of the protocol.
+pub(super) fn exploration<P: Protocol>(protocol: &P, bounds: &Bounds, found: Searched<Walker<P>>) -> Exploration<P> {
+    let Searched { mut stats, fall, stopped, mut spaces, moment } = found;
+    let mut exercised = Exercised::default();
+    for walker in &spaces {
+        exercised.join(&walker.store.exercised, moment);
+        stats.steps_computed += walker.store.step_count() as u64;
+    }
+    let walker = &mut spaces[0];
+    walker.store.catch_up();
+    stats.parts = walker.store.pool.len() as u64;
+    stats.messages = walker.store.message_count() as u64;
+    let script = fall.as_ref().map(|fall| walker.counterexample(fall));
+    let verdict = match (fall, stopped) {
+        (Some(fall), _) => Verdict::Violated(fall.violation),
+        (None, Some(why)) => Verdict::Unknown(why),
+        (None, None) => Verdict::Holds,
+    };
+    Exploration {
+        verdict,
+        script,
+        reached: exercised.reached.iter().collect(),
+        unexercised: unexercised::<P>(&exercised, protocol),
+        abstractions: abstractions(protocol, bounds),
+        stats,
+    }
+}
 
 /// The abstractions in force within `bounds`, in words.
 pub fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
@@ -66,6 +97,9 @@ pub fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
     if let Some(most) = bounds.tag_max {
         all.push(format!("counters beyond {most} are cut off"));
     }
+    if bounds.keep_ignored {
+        all.push("a message that changes nothing stays in flight".to_owned());
+    }
     if bounds.symmetry && !protocol.symmetry().is_empty() {
         all.push("interchangeable nodes are interchanged".to_owned());
     }
@@ -76,7 +110,7 @@ pub fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
 /// Message kinds, timers, records, operations and decisions that never occurred.
 pub(super) fn unexercised<P: Protocol>(exercised: &Exercised, _: &P) -> Vec<String> {
     let mut all = Vec::new();
-    let mut missing = |what: &str, kinds: &[&str], seen: &std::collections::BTreeSet<usize>| {
+    let mut missing = |what: &str, kinds: &[&str], seen: &Met<usize>| {
         all.extend(
             kinds.iter().enumerate().filter(|(kind, _)| !seen.contains(kind)).map(|(_, name)| format!("{what} {name}")),
         );

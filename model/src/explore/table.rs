@@ -1,49 +1,181 @@
-//! The set of fingerprints seen, each with the index of its state.
+//! The set of fingerprints seen, each with the number of its state and of the state it was first reached from.
+
+use super::level::Segment;
+use super::space::{Entry, Row};
+
+/// A power of two, the same for any number of workers: a state's number must not depend on how many there are.
+pub(super) const SHARD_COUNT: usize = 16;
+
+/// The parent of a state that a run may start in.
+pub(super) const ROOT: u32 = u32::MAX;
+
+/// The table, in shards that workers fill side by side. State `n` is the `n / SHARD_COUNT`-th of shard
+/// `n % SHARD_COUNT`.
+pub(super) struct Table {
+    pub(super) shards: Vec<Shard>,
+}
 
 /// Open addressing over 64-bit fingerprints; fingerprint 0 is never stored.
-pub(super) struct Table {
+pub(super) struct Shard {
+    number: u32,
     slots: Vec<u64>,
     indices: Vec<u32>,
-    len: usize,
+    pub(super) parents: Vec<u32>,
+    /// New states of the round.
+    pub(super) fresh: Segment,
+    /// (from, to) of transitions of the round, where they are asked for.
+    pub(super) edges: Vec<(u32, u32)>,
+}
+
+#[inline]
+pub(super) fn shard_of(fingerprint: u64) -> usize {
+    (fingerprint >> 59) as usize % SHARD_COUNT
 }
 
 impl Table {
     pub(super) fn new() -> Self {
-        Table { slots: vec![0; 1 << 12], indices: vec![0; 1 << 12], len: 0 }
+        Table { shards: (0..SHARD_COUNT as u32).map(Shard::new).collect() }
     }
 
-    /// The index of a state seen before, or `None` after giving `fingerprint` the next index.
     #[inline]
-    pub(super) fn insert(&mut self, fingerprint: u64) -> Option<u32> {
+    pub(super) fn contains(&self, fingerprint: u64) -> bool {
+        self.shards[shard_of(fingerprint)].contains(fingerprint)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.shards.iter().map(Shard::len).sum()
+    }
+
+    /// Beyond every state's number.
+    pub(super) fn number_max(&self) -> usize {
+        self.shards.iter().map(|shard| shard.len() * SHARD_COUNT + shard.number as usize).max().unwrap_or(0)
+    }
+
+    /// Whether there is a state of this number.
+    pub(super) fn holds(&self, state: u32) -> bool {
+        state as usize / SHARD_COUNT < self.shards[state as usize % SHARD_COUNT].len()
+    }
+
+    /// Steps from a start to `state`, on the way it was first reached.
+    pub(super) fn depth_of(&self, mut state: u32) -> u32 {
+        let mut depth = 0;
+        while self.parent(state) != ROOT {
+            state = self.parent(state);
+            depth += 1;
+        }
+        depth
+    }
+
+    pub(super) fn parent(&self, state: u32) -> u32 {
+        self.shards[state as usize % SHARD_COUNT].parents[state as usize / SHARD_COUNT]
+    }
+
+    /// The fingerprints on the way from a start to `state`.
+    pub(super) fn path_to(&self, state: u32) -> Vec<u64> {
+        let mut chain = vec![state];
+        while self.parent(chain[chain.len() - 1]) != ROOT {
+            chain.push(self.parent(chain[chain.len() - 1]));
+        }
+        chain.reverse();
+        self.fingerprints(&chain)
+    }
+
+    fn fingerprints(&self, states: &[u32]) -> Vec<u64> {
+        let by_index: Vec<Vec<u64>> = self.shards.iter().map(Shard::by_index).collect();
+        states.iter().map(|state| by_index[*state as usize % SHARD_COUNT][*state as usize / SHARD_COUNT]).collect()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.shards.iter().map(Shard::memory).sum()
+    }
+}
+
+impl Shard {
+    pub(super) fn new(number: u32) -> Self {
+        Shard {
+            number,
+            slots: vec![0; 1 << 8],
+            indices: vec![0; 1 << 8],
+            parents: Vec::new(),
+            fresh: Segment::default(),
+            edges: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn find(&self, fingerprint: u64) -> Result<u32, usize> {
         debug_assert!(fingerprint != 0, "fingerprint 0 marks an empty slot");
         let mask = self.slots.len() - 1;
         let mut at = fingerprint as usize & mask;
         loop {
             let found = self.slots[at];
             if found == fingerprint {
-                return Some(self.indices[at]);
+                return Ok(self.indices[at]);
             }
             if found == 0 {
-                break;
+                return Err(at);
             }
             at = (at + 1) & mask;
         }
-        self.slots[at] = fingerprint;
-        self.indices[at] = self.len as u32;
-        self.len += 1;
-        if self.len * 4 > self.slots.len() * 3 {
-            self.grow();
+    }
+
+    #[inline]
+    fn contains(&self, fingerprint: u64) -> bool {
+        self.find(fingerprint).is_ok()
+    }
+
+    /// Reads the slot, so that it is near when it is asked for.
+    #[inline]
+    pub(super) fn touch(&self, fingerprint: u64) {
+        std::hint::black_box(self.slots[fingerprint as usize & (self.slots.len() - 1)]);
+    }
+
+    /// The number of a state seen before, or else the next.
+    #[inline]
+    pub(super) fn insert(&mut self, fingerprint: u64, parent: u32) -> (u32, bool) {
+        match self.find(fingerprint) {
+            Ok(index) => (self.number_of(index), false),
+            Err(at) => {
+                let index = self.parents.len() as u32;
+                self.slots[at] = fingerprint;
+                self.indices[at] = index;
+                self.parents.push(parent);
+                if self.parents.len() * 4 > self.slots.len() * 3 {
+                    self.grow();
+                }
+                (self.number_of(index), true)
+            }
         }
-        None
+    }
+
+    /// Takes a transition: a new state's row goes among the fresh ones.
+    #[inline]
+    pub(super) fn land(&mut self, entry: &Entry, cells: &[u32], keeps_edges: bool) {
+        let (state, new) = self.insert(entry.fingerprint, entry.from);
+        if new {
+            self.fresh.push(Row { cells, weight: entry.weight }, state);
+        }
+        if keeps_edges && entry.from != ROOT {
+            self.edges.push((entry.from, state));
+        }
+    }
+
+    pub(super) fn number(&self) -> usize {
+        self.number as usize
+    }
+
+    #[inline]
+    fn number_of(&self, index: u32) -> u32 {
+        index * SHARD_COUNT as u32 + self.number
     }
 
     pub(super) fn len(&self) -> usize {
-        self.len
+        self.parents.len()
     }
 
     /// The fingerprints by index.
     pub(super) fn by_index(&self) -> Vec<u64> {
-        let mut fingerprints = vec![0; self.len];
+        let mut fingerprints = vec![0; self.len()];
         for (slot, index) in self.slots.iter().zip(&self.indices) {
             if *slot != 0 {
                 fingerprints[*index as usize] = *slot;
@@ -52,8 +184,8 @@ impl Table {
         fingerprints
     }
 
-    pub(super) fn memory(&self) -> usize {
-        self.slots.len() * (size_of::<u64>() + size_of::<u32>())
+    fn memory(&self) -> usize {
+        self.slots.len() * (size_of::<u64>() + size_of::<u32>()) + self.parents.capacity() * size_of::<u32>()
     }
 
     #[cold]
@@ -70,39 +202,5 @@ impl Table {
             indices[at] = *index;
         }
         (self.slots, self.indices) = (slots, indices);
-    }
-}
-
-/// Where rows that are not canonical yet led to lately: a small cache in front of making them canonical. An entry says
-/// that a row of this fingerprint was seen and which state its canonical form is.
-pub(super) struct Landings {
-    entries: Vec<(u64, u32)>,
-}
-
-const LANDING_COUNT_MAX: usize = 1 << 20;
-
-impl Landings {
-    pub(super) fn new() -> Self {
-        Landings { entries: vec![(0, 0); 1 << 8] }
-    }
-
-    #[inline]
-    pub(super) fn find(&self, raw: u64) -> Option<u32> {
-        let (found, state) = self.entries[raw as usize & (self.entries.len() - 1)];
-        (found == raw).then_some(state)
-    }
-
-    /// Notes a landing. The cache grows with the states, forgetting what it held.
-    #[inline]
-    pub(super) fn note(&mut self, raw: u64, state: u32) {
-        if state as usize > self.entries.len() && self.entries.len() < LANDING_COUNT_MAX {
-            self.entries = vec![(0, 0); self.entries.len() * 4];
-        }
-        let mask = self.entries.len() - 1;
-        self.entries[raw as usize & mask] = (raw, state);
-    }
-
-    pub(super) fn memory(&self) -> usize {
-        self.entries.len() * size_of::<(u64, u32)>()
     }
 }

@@ -3,7 +3,7 @@
 use super::Bounds;
 use super::interned::{Initial, Work};
 use super::pool::Id;
-use super::search::{Pick, Walker};
+use super::walker::{Pick, Walker};
 use crate::canonical::{Canonical, Encoder, encoding};
 use crate::property::Violation;
 use crate::protocol::Protocol;

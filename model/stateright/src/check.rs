@@ -1,163 +1,185 @@
-//! Runs of stateright's own checkers, told as the explorer tells its own.
+//! The one line that a user of stateright changes.
 
-use std::net::{SocketAddr, TcpListener};
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use seedbed_model::explore::{self, Bounds, Exploration, Progress, Stats, Verdict};
-use seedbed_model::{Kind, Protocol, Script, Violation};
-use stateright::{Checker, HasDiscoveries, Model, Path};
+use seedbed_model::explore::{Fall, Limits, Progress, Searched, Space, Stats, Strategy, search};
+use stateright::actor::{Actor, ActorModel};
+use stateright::{Expectation, Model, Property};
 
-use crate::model::{Action, State, WorldModel};
+use crate::actors::Actors;
+use crate::values::{fingerprint, identity};
+use crate::whole::Whole;
 
-/// In which order states are expanded.
+/// What a property's condition reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Level by level: on one thread, the first counterexample is a shortest.
-    BreadthFirst,
-    /// Deep first. Not within a bound on depth: a state met deep first would not be expanded when met again.
-    DepthFirst,
+pub enum Reads {
+    /// Anything: it is evaluated on each different state.
+    State,
+    /// The history alone: it is evaluated once for each different history.
+    History,
 }
 
-/// The time between two looks at a running checker grows up to this.
-const LOOK_EVERY_MAX: Duration = Duration::from_millis(50);
-
-/// The properties that stateright cannot say, by name: they are left out of a [`check`].
-pub fn unchecked<P: Protocol>(protocol: &P) -> Vec<&'static str> {
-    let properties = protocol.properties().into_iter();
-    properties.filter(|property| property.kind == Kind::ReachableAlways).map(|property| property.name).collect()
+/// How a model is searched. The default asks for nothing special and changes nothing of what stateright would see.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The order and the workers.
+    pub strategy: Strategy,
+    /// Gives up beyond so many different states.
+    pub states: u64,
+    /// Properties whose conditions read the history alone. A wrong name is refused; a wrong claim is unsound.
+    pub of_history: Vec<&'static str>,
+    /// Whether `within_boundary` is asked. A model without one need not pay for it.
+    pub has_boundary: bool,
 }
 
-/// Explores `protocol` within `bounds` with stateright's checker on `jobs` threads (one, if there is a bound on
-/// depth). `watch` is called now and then; `false` stops the exploration as unknown.
-///
-/// Counts mean what the explorer's mean where both have the same normal form: everywhere but for monitors that follow
-/// one obligation at a time, and messages that act alike. With several threads or depth first, the counterexample need
-/// not be a shortest, and the depth is that of the furthest state met.
-///
-/// # Errors
-/// If the bounds do not fit the protocol, or the order does not go with a bound on depth.
-pub fn check<P: Protocol>(
-    protocol: &P,
-    bounds: &Bounds,
-    order: Order,
-    jobs: usize,
-    watch: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Exploration<P>, String> {
-    if order == Order::DepthFirst && bounds.depth.is_some() {
-        return Err("stateright's depth-first search misses states within a bound on depth; use breadth first".into());
-    }
-    let jobs = if bounds.depth.is_some() { 1 } else { jobs };
-    let builder = WorldModel::new(protocol, bounds)?.checker().threads(jobs).finish_when(HasDiscoveries::AnyFailures);
-    match order {
-        Order::BreadthFirst => finish(builder.spawn_bfs(), protocol, bounds, watch),
-        Order::DepthFirst => finish(builder.spawn_dfs(), protocol, bounds, watch),
+impl Default for Options {
+    fn default() -> Self {
+        Options { strategy: Strategy::default(), states: u64::MAX, of_history: Vec::new(), has_boundary: true }
     }
 }
 
-fn finish<P: Protocol>(
-    mut checker: impl Checker<WorldModel<P>>,
-    protocol: &P,
-    bounds: &Bounds,
-    watch: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Exploration<P>, String> {
-    let stopped = wait(&mut checker, bounds, watch)?;
-    let model = checker.model();
-    // A path is told by expanding its states again.
-    model.stopped.store(false, Ordering::Relaxed);
-    if let Some(why) = model.noting(|notes| notes.misfit.take()) {
-        return Err(why);
-    }
-    let found = fall(&checker);
-    // stateright counts the start as depth 1.
-    let depth = (checker.max_depth() as u32).saturating_sub(1);
-    let exhausted = found.is_none() && stopped.is_none();
-    let stats = Stats {
-        unique: checker.unique_state_count() as u64,
-        total: checker.state_count() as u64,
-        depth,
-        exhausted,
-        cut: model.noting(|notes| notes.cut),
-        ..Stats::default()
-    };
-    let (script, verdict) = match (found, stopped) {
-        (Some((script, violation)), _) => (Some(script), Verdict::Violated(violation)),
-        (None, Some(why)) => (None, Verdict::Unknown(why)),
-        (None, None) => (None, Verdict::Holds),
-    };
-    let not_checked = unchecked(protocol).into_iter().map(|name| format!("not checked: {name} (reachable always)"));
-    Ok(Exploration {
-        verdict,
-        script,
-        stats,
-        reached: model.noting(|notes| notes.reached.iter().copied().collect()),
-        unexercised: model.noting(|notes| notes.exercised.missing::<P>()),
-        abstractions: explore::abstractions(protocol, bounds).into_iter().chain(not_checked).collect(),
-    })
+/// What the search of a space may rely on.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    /// By property.
+    pub(crate) reads: Vec<Reads>,
+    pub(crate) has_boundary: bool,
 }
 
-/// Waits for the checker's threads. Why it was stopped, if it was.
-fn wait<P: Protocol>(
-    checker: &mut impl Checker<WorldModel<P>>,
-    bounds: &Bounds,
-    watch: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Option<String>, String> {
-    let threads = checker.handles();
-    let mut stopped = None;
-    let mut pause = Duration::from_micros(100);
-    while threads.iter().any(|thread| !thread.is_finished()) {
-        #[expect(clippy::disallowed_methods, reason = "waits for another library's threads; decides nothing")]
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(LOOK_EVERY_MAX);
-        let unique = checker.unique_state_count() as u64;
-        let progress =
-            Progress { unique, total: checker.state_count() as u64, depth: checker.max_depth() as u32, left: 0 };
-        if unique > bounds.states {
-            stopped.get_or_insert(format!("the bound of {} states ran out", bounds.states));
-        } else if stopped.is_none() && !watch(progress) {
-            stopped = Some("the budget ran out".to_owned());
-        }
-        if stopped.is_some() {
-            checker.model().stopped.store(true, Ordering::Relaxed);
-        }
-    }
-    for thread in threads {
-        thread.join().map_err(|_| "the protocol panicked outside its steps".to_owned())?;
-    }
-    Ok(stopped)
+/// What a search found.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// How much was seen. Stateright counts a depth of one more: it counts states on the way, not steps.
+    pub stats: Stats,
+    /// The `Always` property that fell.
+    pub fallen: Option<Found>,
+    /// The `Sometimes` properties that held somewhere, in the model's order.
+    pub reached: Vec<&'static str>,
+    /// Why the search gave up.
+    pub stopped: Option<String>,
 }
 
-/// The counterexample with the fewest steps, and what falls on it.
-fn fall<P: Protocol>(checker: &impl Checker<WorldModel<P>>) -> Option<(Script<P>, Violation)> {
-    let model = checker.model();
-    let claims = model.properties();
-    let mut discoveries = checker.discoveries();
-    let failing = claims.iter().filter(|claim| claim.expectation.discovery_is_failure());
-    let paths = failing.filter_map(|claim| Some((claim.name, discoveries.remove(claim.name)?)));
-    let (_, path) = paths.min_by_key(|(_, path)| path.clone().into_vec().len())?;
-    Some(told(model, path))
+/// A property that fell, and the shortest way there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its name.
+    pub property: String,
+    /// The model's actions, as it formats them.
+    pub actions: Vec<String>,
 }
 
-fn told<P: Protocol>(model: &WorldModel<P>, path: Path<State<P>, Action<P>>) -> (Script<P>, Violation) {
-    let path = path.into_vec();
-    let first = path.first().expect("a path has a start").0.world();
-    let last = &path.last().expect("a path has an end").0;
-    let steps = path.iter().filter_map(|(_, action)| action.as_ref()).flat_map(Action::steps).collect();
-    let mut violation = last.falls().first().expect("a counterexample ends with a fall").clone();
-    violation.detail = seedbed_model::trace::with_names(&model.protocol.nodes(), &violation.detail);
-    (first.script(&model.bounds, steps), violation)
-}
-
-/// Serves stateright's Explorer page of `protocol` within `bounds` at `address`, until the process ends.
+/// Searches a system of actors.
 ///
 /// # Errors
-/// If the bounds do not fit the protocol, or the address cannot be listened at.
-pub fn serve<P: Protocol>(protocol: &P, bounds: &Bounds, address: SocketAddr) -> Result<(), String> {
-    let model = WorldModel::new(protocol, bounds)?;
-    // stateright panics where it cannot listen: ask first.
-    TcpListener::bind(address).map_err(|error| format!("listen at {address}: {error}"))?;
-    let checker = model.checker().serve(address);
-    drop::<Arc<_>>(checker);
-    Ok(())
+/// If a property is `Eventually`, or `options` names one that there is not.
+pub fn explore_actors<A, C, H>(
+    model: ActorModel<A, C, H>,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Checked, String>
+where
+    A: Actor + Send + Sync + 'static,
+    A::Msg: Ord + Send + Sync,
+    A::Timer: Ord + Send + Sync,
+    A::State: Send + Sync,
+    A::Random: Send + Sync,
+    A::Storage: Send + Sync,
+    C: Send + Sync + 'static,
+    H: Clone + Debug + Hash + Send + Sync + 'static,
+{
+    let rules = rules(&model.properties, options)?;
+    let model = Arc::new(model);
+    let found = run(Actors::new(Arc::clone(&model), rules), options, watch)?;
+    let reached = merged(found.spaces.iter().map(Actors::reached));
+    let mut space = found.spaces.into_iter().next().expect("a search has a worker");
+    let identify = |state: &_| fingerprint(space.row_of(state).1);
+    Ok(checked(&*model, found.stats, found.fall, found.stopped, &reached, identify))
+}
+
+/// Searches any model.
+///
+/// # Errors
+/// If a property is `Eventually`, or `options` names one that there is not.
+pub fn explore_model<M>(model: M, options: &Options, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Checked, String>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Hash + Send + Sync,
+    M::Action: Debug,
+{
+    rules(&model.properties(), options)?;
+    let model = Arc::new(model);
+    let found = run(Whole::new(Arc::clone(&model)), options, watch)?;
+    let reached = merged(found.spaces.iter().map(Whole::reached));
+    let identify = |state: &M::State| fingerprint(identity(state) as u64);
+    Ok(checked(&*model, found.stats, found.fall, found.stopped, &reached, identify))
+}
+
+fn rules<M: Model>(properties: &[Property<M>], options: &Options) -> Result<Rules, String> {
+    if let Some(property) = properties.iter().find(|property| property.expectation == Expectation::Eventually) {
+        return Err(format!("`{}` is an Eventually, which is not searched here", property.name));
+    }
+    if let Some(name) = options.of_history.iter().find(|name| !properties.iter().any(|other| other.name == **name)) {
+        return Err(format!("no property `{name}`"));
+    }
+    let reads = |property: &Property<M>| {
+        if options.of_history.contains(&property.name) { Reads::History } else { Reads::State }
+    };
+    Ok(Rules { reads: properties.iter().map(reads).collect(), has_boundary: options.has_boundary })
+}
+
+fn run<S: Space>(space: S, options: &Options, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Searched<S>, String> {
+    search(space, Limits { depth: None, states: options.states }, &options.strategy, watch)
+}
+
+fn merged<'r>(workers: impl Iterator<Item = &'r [bool]>) -> Vec<bool> {
+    let mut reached = Vec::new();
+    for worker in workers {
+        reached.resize(worker.len(), false);
+        reached.iter_mut().zip(worker).for_each(|(reached, also)| *reached |= also);
+    }
+    reached
+}
+
+fn checked<M: Model<Action: Debug>>(
+    model: &M,
+    stats: Stats,
+    fall: Option<Fall>,
+    stopped: Option<String>,
+    reached: &[bool],
+    identify: impl FnMut(&M::State) -> u64,
+) -> Checked {
+    let fallen =
+        fall.map(|fall| Found { property: fall.violation.property, actions: actions(model, &fall.path, identify) });
+    let properties = model.properties();
+    let reached = properties.iter().zip(reached).filter(|(_, reached)| **reached).map(|(property, _)| property.name);
+    Checked { stats, fallen, reached: reached.collect(), stopped }
+}
+
+/// The actions along a path of fingerprints.
+fn actions<M: Model<Action: Debug>>(
+    model: &M,
+    path: &[u64],
+    mut identify: impl FnMut(&M::State) -> u64,
+) -> Vec<String> {
+    const WALKED: &str = "the search walked this path";
+    let mut state = model.init_states().into_iter().find(|state| identify(state) == path[0]).expect(WALKED);
+    let mut words = Vec::new();
+    for &goal in &path[1..] {
+        let mut offered = Vec::new();
+        model.actions(&state, &mut offered);
+        let mut found = None;
+        for action in offered {
+            let said = model.format_action(&action);
+            if let Some(next) = model.next_state(&state, action).filter(|next| identify(next) == goal) {
+                found = Some((said, next));
+                break;
+            }
+        }
+        let (said, next) = found.expect(WALKED);
+        words.push(said);
+        state = next;
+    }
+    words
 }

@@ -1,4 +1,19 @@
-//! Seedbed's worlds as [`stateright::Model`]s.
+//! The bridge to stateright, both ways.
+//!
+//! # Its models on our explorer
+//!
+//! Where a user of stateright writes `model.checker().spawn_bfs().join()`, [`explore_actors`] searches the same
+//! `ActorModel`: the same states, the same transitions, the same verdicts, by a search that keeps each actor's states,
+//! each message and each history once and computes each step once. [`explore_model`] searches any other `Model`, whose
+//! states are then wholes.
+//!
+//! Stateright's rules are kept, since its own code computes each step: a message that changes nothing is not consumed,
+//! timers fire at any time, a duplicating network remembers what it delivered last. Values are told apart by 128 bits of
+//! XXH3 over what their `Hash` writes; states by 64 bits, as everywhere in Seedbed.
+//!
+//! Not searched: `Expectation::Eventually`. It is refused, not passed over.
+//!
+//! # Our worlds on its checkers
 //!
 //! Another checker, over another store: the plain one instead of the explorer's interned one, with a normal form of
 //! its own. Where the two agree on verdict, states and transitions, neither lost any.
@@ -11,14 +26,20 @@
 //! Not checked here: what only the whole graph of states tells (`reachable always`). stateright's own `eventually` is
 //! no substitute: by its documentation it misses behaviours that end in a cycle.
 
+mod actors;
 mod check;
+mod checkers;
 mod driver;
 mod exercised;
 mod model;
+mod network;
 mod normal;
+mod values;
+mod whole;
 mod world;
 
-pub use check::{Order, check, serve, unchecked};
+pub use check::{Checked, Found, Options, Reads, explore_actors, explore_model};
+pub use checkers::{check, serve, unchecked};
 pub use model::{Action, State, WorldModel};
 pub use normal::Reductions;
 pub use world::{Way, World};

@@ -7,7 +7,7 @@ use derive_where::derive_where;
 use seedbed_model::explore::{Bounds, Clock};
 use seedbed_model::{
     Choice, Envelope, Host, Kept, Local, Named, NodeId, Phase, Plain, Protocol, Script, ScriptStep, Timers, Violation,
-    apply,
+    apply, encoding,
 };
 
 use crate::driver::Everyway;
@@ -282,6 +282,9 @@ impl<P: Protocol> Frame<'_, P> {
         for way in &mut ways {
             way.steps[0].choice = choice.clone();
         }
+        if let (Pick::Deliver(at), true) = (pick, self.bounds.keep_ignored) {
+            ways.retain(|way| !is_ignored(way, world, *at));
+        }
         Ok(ways)
     }
 
@@ -347,6 +350,13 @@ fn way<P: Protocol>(plain: Plain<P, Everyway<P>>, before: &World<P>, panic: Opti
     });
     violations.extend(panic.map(|detail| Violation { property: "panic".to_owned(), detail }));
     Way { steps, violations, reached: reached.into_keys().collect(), next }
+}
+
+/// Whether the delivery of the message at `at` changed nothing else.
+fn is_ignored<P: Protocol>(way: &Way<P>, before: &World<P>, at: usize) -> bool {
+    let mut without = before.clone();
+    without.flights.remove(at);
+    way.violations.is_empty() && way.next.as_ref().is_some_and(|next| encoding(next) == encoding(&without))
 }
 
 fn pay<P: Protocol>(budgets: &mut Budgets, choice: &Named<P>) {

@@ -1,11 +1,11 @@
 //! stateright's checkers and the explorer agree on the shipped protocols: on verdicts, and on the number of states and
 //! transitions where both have one normal form.
 
-use seedbed_model::explore::{Bounds, Clock, Exploration, Verdict, explore};
+use seedbed_model::explore::{Bounds, Clock, Exploration, Order, Strategy, Verdict, explore};
 use seedbed_model::{Family, Mutants, Protocol, Ratio, Span, replay};
 use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos};
 use seedbed_protocols::seqpair;
-use seedbed_stateright::{Order, check};
+use seedbed_stateright::check;
 
 fn build<F: Family>(params: &F::Params, mutants: &[&str]) -> F::Protocol {
     let mutants = Mutants::named(F::mutants(), mutants.iter().copied()).expect("the mutants are known");
@@ -13,11 +13,11 @@ fn build<F: Family>(params: &F::Params, mutants: &[&str]) -> F::Protocol {
 }
 
 fn explored<P: Protocol>(protocol: &P, bounds: &Bounds) -> Exploration<P> {
-    explore(protocol, bounds, &mut |_| true).expect("the bounds fit")
+    explore(protocol, bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit")
 }
 
 fn checked<P: Protocol>(protocol: &P, bounds: &Bounds, order: Order, jobs: usize) -> Exploration<P> {
-    check(protocol, bounds, order, jobs, &mut |_| true).expect("the bounds fit")
+    check(protocol, bounds, &Strategy { order, jobs }, &mut |_| true).expect("the bounds fit")
 }
 
 /// Whether transitions are compared too. Two messages whose stamps are too old to matter are one to the explorer, and
@@ -93,6 +93,17 @@ fn paxos_has_the_same_states_untimed() {
     agree(&build::<paxos::Paxos>(&params, &[]), &bounds, Transitions::Alike);
 }
 
+/// stateright's own rule: a message that changes nothing stays in flight.
+#[test]
+fn paxos_has_the_same_states_where_what_changes_nothing_stays() {
+    let params = paxos::Params { servers: 3, clients: 1, rounds: 1, ..Default::default() };
+    let consumed = Bounds { clock: Clock::Untimed, ..Bounds::default() };
+    let bounds = Bounds { keep_ignored: true, ..consumed.clone() };
+    let protocol = build::<paxos::Paxos>(&params, &[]);
+    agree(&protocol, &bounds, Transitions::Alike);
+    assert_ne!(explored(&protocol, &bounds).stats.total, explored(&protocol, &consumed).stats.total);
+}
+
 #[test]
 fn sequence_pairs_have_the_same_states_with_their_numbers_ranked() {
     let protocol = build::<seqpair::SeqPair>(&seqpair::Params::default(), &[]);
@@ -151,7 +162,7 @@ fn what_stateright_cannot_say_is_named_as_not_checked() {
 fn depth_first_is_refused_within_a_bound_on_depth() {
     let protocol = build::<echo::Echo>(&echo::Params::default(), &[]);
     let bounds = Bounds { depth: Some(3), ..Bounds::default() };
-    assert!(check(&protocol, &bounds, Order::DepthFirst, 1, &mut |_| true).is_err());
+    assert!(check(&protocol, &bounds, &Strategy { order: Order::DepthFirst, jobs: 1 }, &mut |_| true).is_err());
     let (ours, theirs) = (explored(&protocol, &bounds), checked(&protocol, &bounds, Order::BreadthFirst, 2));
     assert_eq!((theirs.stats.unique, theirs.stats.depth, theirs.stats.cut), (ours.stats.unique, 3, true));
 }
@@ -162,6 +173,7 @@ fn budgets_that_run_out_are_unknown() {
     let bounds = Bounds { clock: Clock::Untimed, states: 2_000, ..Bounds::default() };
     let found = checked(&protocol, &bounds, Order::BreadthFirst, 1);
     assert_eq!(found.verdict, Verdict::Unknown("the bound of 2000 states ran out".into()));
-    let stopped = check(&protocol, &Bounds { states: 1 << 40, ..bounds }, Order::BreadthFirst, 2, &mut |_| false);
+    let two = Strategy { jobs: 2, ..Strategy::default() };
+    let stopped = check(&protocol, &Bounds { states: 1 << 40, ..bounds }, &two, &mut |_| false);
     assert_eq!(stopped.expect("the bounds fit").verdict, Verdict::Unknown("the budget ran out".into()));
 }

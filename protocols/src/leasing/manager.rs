@@ -186,11 +186,7 @@ impl Manager {
             match entry.assignment.owner {
                 Some(owner) if !entry.recalled && is_reachable(owner, offers) => offers.offer(Decision::Recall(range)),
                 Some(_) => {}
-                None if self.ready => leasing.owners().for_each(|owner| {
-                    if is_reachable(owner, offers) {
-                        offers.offer(Decision::Grant(range, owner));
-                    }
-                }),
+                None if self.ready => offer_grants(range, leasing, offers),
                 None => {}
             }
         }
@@ -276,6 +272,20 @@ impl Manager {
 /// Whether the Owner was heard of lately and no answer to it waits: what the Manager decides leaves at once.
 fn is_reachable(owner: NodeId, offers: &mut Offers<'_, Leasing>) -> bool {
     offers.is_armed(&Timer::Heard(owner)) && !offers.is_armed(&Timer::BackOff(owner))
+}
+
+/// A free range may go to any live Owner, or to the first few from the range's place on.
+fn offer_grants(range: RangeId, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
+    let mut left = usize::from(leasing.params.candidates).wrapping_sub(1);
+    for owner in leasing.candidates(range) {
+        if is_reachable(owner, offers) {
+            offers.offer(Decision::Grant(range, owner));
+            if left == 0 {
+                return;
+            }
+            left = left.wrapping_sub(1);
+        }
+    }
 }
 
 fn index(range: RangeId) -> usize {

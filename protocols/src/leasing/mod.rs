@@ -167,6 +167,13 @@ impl Leasing {
         (1..=self.params.owners).map(NodeId)
     }
 
+    /// The Owners in the order in which a free range is offered to them.
+    fn candidates(&self, range: RangeId) -> impl Iterator<Item = NodeId> + use<> {
+        let (owners, ranges) = (u32::from(self.params.owners), u32::from(self.params.ranges));
+        let first = if self.params.candidates == 0 { 0 } else { u32::from(range.0) * owners / ranges };
+        (0..owners).map(move |place| NodeId(((first + place) % owners) as u16 + 1))
+    }
+
     fn lookups(&self) -> impl Iterator<Item = NodeId> + use<> {
         let before = self.params.owners;
         (1..=self.params.lookups).map(move |number| NodeId(before + number))

@@ -18,8 +18,8 @@ pub struct Monitor {
     lives: BTreeMap<RangeId, Life>,
     /// What each Lookup in contact told its application: the range's state is that of this generation or lost.
     told: BTreeMap<(NodeId, RangeId), Generation>,
-    /// Losses that a Lookup has yet to tell, each with its deadline's id.
-    untold: BTreeMap<u32, Untold>,
+    /// Losses that a Lookup has yet to tell, each with its deadline's id. No map in it is empty.
+    untold: BTreeMap<(NodeId, RangeId), BTreeMap<Generation, u32>>,
 }
 
 /// The life of a generation: from its first holding to its loss.
@@ -30,7 +30,14 @@ struct Life {
     holder: Option<NodeId>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+/// Whether a loss is followed from here on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Followed {
+    Yes,
+    No,
+}
+
+#[derive(Clone, Copy)]
 struct Untold {
     lookup: NodeId,
     range: RangeId,
@@ -83,20 +90,26 @@ impl Leasing {
         if let Some(life) = monitor.lives.get_mut(&range) {
             life.holder = life.holder.filter(|holder| (*holder, life.generation) != (node, generation));
         }
+        let mut id = monitor.next_id();
         for lookup in self.lookups() {
             if monitor.told.get(&(lookup, range)).is_some_and(|told| *told <= generation) {
-                self.follow(monitor, Untold { lookup, range, generation }, watch);
+                let followed = self.follow(monitor, Untold { lookup, range, generation }, id, watch);
+                id += u32::from(followed == Followed::Yes);
             }
         }
     }
 
-    fn follow(&self, monitor: &mut Monitor, untold: Untold, watch: &mut Watch<'_>) {
+    /// Of the generations of one range that a Lookup has not told as lost, each has a deadline of its own.
+    fn follow(&self, monitor: &mut Monitor, untold: Untold, id: u32, watch: &mut Watch<'_>) -> Followed {
+        let Untold { lookup, range, generation } = untold;
+        let is_known = monitor.untold.get(&(lookup, range)).is_some_and(|losses| losses.contains_key(&generation));
         let has_room = monitor.untold.is_empty() || !watch.one_at_a_time();
-        if has_room && watch.follow() {
-            let id = (0..).find(|id| !monitor.untold.contains_key(id)).unwrap_or(u32::MAX);
-            watch.set_deadline(id, self.params.notice);
-            monitor.untold.insert(id, untold);
+        if is_known || !has_room || !watch.follow() {
+            return Followed::No;
         }
+        watch.set_deadline(id, self.params.notice);
+        monitor.untold.entry((lookup, range)).or_default().insert(generation, id);
+        Followed::Yes
     }
 
     /// A crash loses whatever the node held; a crashed Lookup has no application to tell.
@@ -110,7 +123,7 @@ impl Leasing {
     }
 
     fn miss(&self, monitor: &mut Monitor, id: u32, watch: &mut Watch<'_>) {
-        if let Some(Untold { lookup, range, generation }) = monitor.untold.remove(&id) {
+        if let Some(Untold { lookup, range, generation }) = monitor.take(id) {
             let words =
                 format!("{lookup:?} has not told the loss of {range:?}, {generation:?}, after {}", self.params.notice);
             watch.violated(NOTIFICATION, words);
@@ -119,6 +132,21 @@ impl Leasing {
 }
 
 impl Monitor {
+    /// Above every deadline's in force.
+    fn next_id(&self) -> u32 {
+        self.untold.values().flat_map(BTreeMap::values).max().map_or(0, |id| id + 1)
+    }
+
+    /// Removes the loss of that deadline.
+    fn take(&mut self, id: u32) -> Option<Untold> {
+        let found = self.untold.iter().find_map(|((lookup, range), losses)| {
+            let (generation, _) = losses.iter().find(|(_, other)| **other == id)?;
+            Some(Untold { lookup: *lookup, range: *range, generation: *generation })
+        })?;
+        self.settle(found.lookup, found.range, |generation| generation == found.generation, &mut |_| {});
+        Some(found)
+    }
+
     fn hold(&mut self, node: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
         let Some(before) = self.lives.insert(range, Life { generation, holder: Some(node) }) else { return };
         match before.holder {
@@ -138,21 +166,36 @@ impl Monitor {
 
     fn tell(&mut self, lookup: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
         self.told.insert((lookup, range), generation);
-        self.settle(watch, |untold| untold.lookup == lookup && untold.range == range && untold.generation < generation);
+        self.settle(lookup, range, |lost| lost < generation, &mut |id| watch.clear_deadline(id));
     }
 
     fn disconnect(&mut self, lookup: NodeId, watch: &mut Watch<'_>) {
         self.told.retain(|(node, _), _| *node != lookup);
-        self.settle(watch, |untold| untold.lookup == lookup);
+        let of_lookup = (lookup, RangeId(0))..=(lookup, RangeId(u8::MAX));
+        let ranges: Vec<RangeId> = self.untold.range(of_lookup).map(|((_, range), _)| *range).collect();
+        for range in ranges {
+            self.settle(lookup, range, |_| true, &mut |id| watch.clear_deadline(id));
+        }
     }
 
-    fn settle(&mut self, watch: &mut Watch<'_>, is_told: impl Fn(&Untold) -> bool) {
-        self.untold.retain(|id, untold| {
-            let told = is_told(untold);
-            if told {
-                watch.clear_deadline(*id);
+    /// Forgets the losses of a range at a Lookup that are settled, and hands over their deadlines' ids.
+    fn settle(
+        &mut self,
+        lookup: NodeId,
+        range: RangeId,
+        is_settled: impl Fn(Generation) -> bool,
+        done: &mut dyn FnMut(u32),
+    ) {
+        let Some(losses) = self.untold.get_mut(&(lookup, range)) else { return };
+        losses.retain(|generation, id| {
+            let settled = is_settled(*generation);
+            if settled {
+                done(*id);
             }
-            !told
+            !settled
         });
+        if losses.is_empty() {
+            self.untold.remove(&(lookup, range));
+        }
     }
 }

@@ -28,16 +28,23 @@ pub const NO_SNAPSHOT_DIFF: &str = "no-snapshot-diff";
 /// A Lookup without contact believes its table for ever.
 pub const NO_CONTACT_TIMEOUT: &str = "no-contact-timeout";
 
+/// At most so many Owners, and so many Lookups: their ids fit.
+const SIDE_COUNT_MAX: u16 = 30_000;
+
 /// Sizes and times. The defaults are the papers' where they state any.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// How many Owners. 1 to 60.
+    /// How many Owners. 1 to 30,000.
     pub owners: u16,
     /// How many ranges. 1 to 200.
     pub ranges: u8,
-    /// How many Lookups.
+    /// How many Lookups. At most 30,000.
     pub lookups: u16,
+    /// To how many of the Owners that could have it a free range is offered at most: in the order of their ids, round
+    /// from a place that belongs to the range. 0: to all of them, whose number times that of the ranges the Manager then
+    /// weighs in each of its steps.
+    pub candidates: u16,
     /// How long a lease is, on the Owner's clock (Centrifuge §2.1.2: 60 s).
     pub lease: Span,
     /// How long the Manager keeps a range from others, on its own clock (§2.3.1: 65 s). At least `lease` times
@@ -71,6 +78,7 @@ impl Default for Params {
             owners: 2,
             ranges: 1,
             lookups: 1,
+            candidates: 0,
             lease: Span::secs(60),
             margin: Span::secs(65),
             renew: Span::secs(15),
@@ -105,12 +113,16 @@ impl Params {
     }
 
     fn check(&self) -> Result<(), String> {
-        let sized = (1..=60).contains(&self.owners) && (1..=200).contains(&self.ranges) && self.back_off_slots > 0;
+        let sized = (1..=SIDE_COUNT_MAX).contains(&self.owners)
+            && self.lookups <= SIDE_COUNT_MAX
+            && (1..=200).contains(&self.ranges)
+            && self.back_off_slots > 0;
         let in_time = [self.lease, self.margin, self.renew, self.poll].iter().all(|span| *span > Span::ZERO);
         if !sized || !in_time {
-            return Err(
-                "owners must be 1 to 60, ranges 1 to 200, back-off-slots and every time but back-off positive".into()
-            );
+            return Err(format!(
+                "owners must be 1 to {SIDE_COUNT_MAX}, lookups at most {SIDE_COUNT_MAX}, ranges 1 to 200, back-off-slots \
+                 and every time but back-off positive"
+            ));
         }
         if self.owner_longest.num < self.owner_longest.den {
             return Err(format!(

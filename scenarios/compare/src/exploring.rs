@@ -1,18 +1,16 @@
-//! Exhaustive search: stateright's breadth-first checker on one thread beside Seedbed's explorer.
+//! Exhaustive search of one model: a register over Paxos, three servers, by three searches that see the same states.
 //!
-//! The two search different models of the same algorithm, so the figure compared is states per second of the search,
-//! not the time to a verdict. Stateright: [`crate::register`], whose acceptors forget nothing and whose history is
-//! checked for linearizability. Seedbed: the shipped Paxos with as many servers and clients, whose acceptors write to
-//! disks, without retries or time; a server may crash once, or else three clients would be only 385,674 states. A search that is not finished would flatter whoever is slow at the end:
-//! stateright's is run to its end, Seedbed's to its end or to [`STATES_MAX`].
+//! - stateright's breadth-first checker on [`crate::paxos_actors`], written against its `Actor` trait;
+//! - Seedbed's explorer on those actors, unchanged, through `seedbed-stateright`;
+//! - Seedbed's explorer on [`crate::ours::paxos`], the same algorithm written to Seedbed's contract.
+//!
+//! Each checks that what clients saw is linearizable, and runs to its end.
 
-use seedbed_model::explore::{Bounds, Clock, Verdict, explore};
-use seedbed_model::{Family, Mutants};
-use seedbed_protocols::basics::paxos::{Params, Paxos};
+use seedbed_model::explore::{Order, Strategy, Verdict, explore};
+use seedbed_stateright::{Options, explore_actors};
 use stateright::{Checker, Model};
 
-/// Seedbed's search stops here: about as many states as stateright has to see with three clients.
-pub const STATES_MAX: u64 = 1_200_000;
+use crate::ours;
 
 /// How much a search saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,46 +19,92 @@ pub struct Seen {
     pub unique: u64,
     /// Transitions.
     pub total: u64,
+    /// Memory of tables and queues for each state [bytes]; 0 where it is not known.
+    pub bytes_per_state: u64,
 }
 
-/// One search by stateright: three servers, `clients` clients, one thread, to the end.
+/// Breadth first by stateright, on so many threads, to the end.
 ///
 /// # Panics
 /// If a property falls: the search would have stopped early.
-pub fn by_stateright(clients: usize) -> Seen {
-    let checker = crate::register::model(clients).checker().threads(1).spawn_bfs().join();
+pub fn by_stateright(clients: usize, threads: usize) -> Seen {
+    let checker = crate::paxos_actors::model(clients).checker().threads(threads).spawn_bfs().join();
     checker.assert_properties();
-    Seen { unique: checker.unique_state_count() as u64, total: checker.state_count() as u64 }
+    Seen { unique: checker.unique_state_count() as u64, total: checker.state_count() as u64, bytes_per_state: 0 }
 }
 
-/// One search by Seedbed: three servers, `clients` clients, one thread.
+/// Depth first by stateright, on so many threads, to the end.
+///
+/// # Panics
+/// If a property falls: the search would have stopped early.
+pub fn by_stateright_depth_first(clients: usize, threads: usize) -> Seen {
+    let checker = crate::paxos_actors::model(clients).checker().threads(threads).spawn_dfs().join();
+    checker.assert_properties();
+    Seen { unique: checker.unique_state_count() as u64, total: checker.state_count() as u64, bytes_per_state: 0 }
+}
+
+/// By Seedbed through its adapter, on stateright's actors.
 ///
 /// # Panics
 /// If a property falls.
-pub fn by_seedbed(clients: u16) -> Seen {
-    let params = Params { servers: 3, clients, rounds: 1, ..Params::default() };
-    let protocol = Paxos::build(&params, Mutants::none()).expect("the parameters make sense");
-    let bounds = Bounds { clock: Clock::Untimed, crashes: 1, states: STATES_MAX, ..Bounds::default() };
-    let found = explore(&protocol, &bounds, &mut |_| true).expect("the bounds fit the protocol");
-    assert!(!matches!(found.verdict, Verdict::Violated(_)), "{:?}", found.verdict);
-    Seen { unique: found.stats.unique, total: found.stats.total }
+pub fn by_adapter(clients: usize, strategy: Strategy) -> Seen {
+    let options = Options { strategy, of_history: vec!["linearizable"], has_boundary: false, ..Options::default() };
+    let found = explore_actors(crate::paxos_actors::model(clients), &options, &mut |_| true).expect("it is searched");
+    assert!(found.fallen.is_none() && found.reached == ["value chosen"], "{found:?}");
+    Seen::of(&found.stats)
+}
+
+/// By Seedbed, on its own contract.
+///
+/// # Panics
+/// If a property falls.
+pub fn by_seedbed(clients: u16, strategy: Strategy) -> Seen {
+    let bounds = ours::register::Register::<ours::paxos::Paxos>::bounds();
+    let found = explore(&ours::paxos::register(clients), &bounds, &strategy, &mut |_| true).expect("the bounds fit");
+    assert_eq!((&found.verdict, &*found.reached), (&Verdict::Holds, &["value-chosen"][..]));
+    Seen::of(&found.stats)
+}
+
+impl Seen {
+    fn of(stats: &seedbed_model::explore::Stats) -> Self {
+        Seen { unique: stats.unique, total: stats.total, bytes_per_state: stats.bytes / stats.unique.max(1) }
+    }
+}
+
+/// Breadth first on so many workers.
+pub fn breadth_first(jobs: usize) -> Strategy {
+    Strategy { order: Order::BreadthFirst, jobs }
+}
+
+/// Depth first on so many workers.
+pub fn depth_first(jobs: usize) -> Strategy {
+    Strategy { order: Order::DepthFirst, jobs }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn counts(seen: Seen) -> (u64, u64) {
+        (seen.unique, seen.total)
+    }
+
     #[test]
-    fn two_clients_are_searched_to_the_end() {
-        assert_eq!(by_stateright(2).unique, 16_668);
-        let seen = by_seedbed(2);
-        assert!(seen.unique > 16_668 && seen.unique < STATES_MAX, "{seen:?}");
+    fn two_clients_are_the_same_states_to_all() {
+        let theirs = counts(by_stateright(2, 1));
+        assert_eq!(theirs, (16_668, 32_971));
+        for strategy in [breadth_first(1), breadth_first(2), depth_first(1), depth_first(2)] {
+            assert_eq!(counts(by_adapter(2, strategy)), theirs, "{strategy:?}");
+            assert_eq!(counts(by_seedbed(2, strategy)), theirs, "{strategy:?}");
+        }
     }
 
     #[test]
     #[ignore = "takes seconds: run by name"]
-    fn three_clients_are_over_a_million_states() {
-        let seen = by_seedbed(3);
-        assert!(seen.unique >= 1_000_000, "{seen:?}");
+    fn three_clients_are_the_same_states_to_all() {
+        for strategy in [breadth_first(1), breadth_first(2), depth_first(2)] {
+            assert_eq!(counts(by_adapter(3, strategy)), (1_194_428, 2_420_477), "{strategy:?}");
+            assert_eq!(counts(by_seedbed(3, strategy)), (1_194_428, 2_420_477), "{strategy:?}");
+        }
     }
 }

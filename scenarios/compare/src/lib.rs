@@ -1,11 +1,13 @@
 //! Seedbed beside its peers: the same kind of work, in one process run.
 //!
-//! - [`register`]: a register over single-decree Paxos, for stateright's own checkers
-//! - [`exploring`]: states per second of an exhaustive search, stateright's and ours
+//! - [`ours`]: registers in the ordinary contract
+//! - [`paxos_actors`]: a register over single-decree Paxos, for stateright's own checkers
+//! - [`exploring`]: exhaustive search of one model, by stateright, by our explorer on its actors, and on our contract
 //! - [`messages`]: messages per second of a simulated closed loop
 //!
 //! `cargo bench` in this folder measures all of it and prints the ratios.
 
 pub mod exploring;
 pub mod messages;
-pub mod register;
+pub mod ours;
+pub mod paxos_actors;

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use seedbed_model::Span;
+use seedbed_model::explore::{Order, Strategy};
 use seedbed_model::record::{CheckRecord, Header};
 use seedbed_reports::{check, failure, json, trace};
 use toml::{Table, Value};
 
 use super::flags::{Variation, Work};
 use crate::console::{Console, probe, write_file};
-use crate::engine::{Address, Engine, Order};
+use crate::engine::{Address, Engine};
 use crate::exit::{self, BadInput, unknown};
 use crate::exploration::{Exploration, Outcome};
 use crate::face::{Face, Setup};
@@ -40,10 +41,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CLOCK")]
     clock: Option<String>,
     /// Which checker: seedbed, or stateright over plain worlds as a second opinion
-    #[arg(long, value_name = "ENGINE", default_value = "seedbed", value_parser = ["seedbed", "stateright"])]
-    engine: String,
-    /// In which order states are expanded: bfs, or dfs with --engine stateright
-    #[arg(long, value_name = "ORDER", default_value = "bfs")]
+    #[arg(long, value_name = "ENGINE", value_parser = engine, default_value = "seedbed")]
+    engine: Engine,
+    /// Which states come first: bfs (shortest counterexamples) or dfs (least memory)
+    #[arg(long, value_name = "ORDER", value_parser = order, default_value = "bfs")]
     order: Order,
     /// Serves stateright's Explorer page of one bound: a port of this machine, or an address and a port
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "3000")]
@@ -67,7 +68,6 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     args.variation.refuse_variant()?;
     probe(args.json.as_ref())?;
     probe(args.trace.as_ref())?;
-    let engine = engine(args)?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let entry = registry.entry(&args.protocol)?;
     let face = entry.face.as_ref();
@@ -78,12 +78,20 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     }
     let mut paste = args.variation.paste(command, &args.work.revision);
     paste.flags.push_str(&bound_flags(args));
-    paste.flags.push_str(&engine_flags(engine));
     let deadline = Deadline::after(args.budget);
     let mut outcomes = Vec::new();
     for (index, bound) in bounds.iter().enumerate() {
         let share = deadline.share(bounds.len() - index);
-        let exploration = Exploration { face, bound, mutants: &mutants, engine, deadline: share, paste: &paste };
+        let strategy = Strategy { order: args.order, jobs: args.work.jobs() };
+        let exploration = Exploration {
+            face,
+            bound,
+            mutants: &mutants,
+            engine: args.engine,
+            strategy,
+            deadline: share,
+            paste: &paste,
+        };
         let outcome = exploration.run(&console.meter(&format!("{}/{}", face.name(), bound.name), None))?;
         console.say(&shown(&outcome))?;
         outcomes.push(outcome);
@@ -94,19 +102,19 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     Ok(record.code)
 }
 
-fn engine(args: &Args) -> Result<Engine, BadInput> {
-    match (args.engine.as_str(), args.order) {
-        ("stateright", order) => Ok(Engine::Stateright { order, jobs: args.work.jobs() }),
-        (_, Order::Bfs) => Ok(Engine::Seedbed),
-        (_, Order::Dfs) => Err(BadInput::flag("--order dfs: Seedbed's own is breadth first; add --engine stateright")),
+fn engine(name: &str) -> Result<Engine, String> {
+    match name {
+        "seedbed" => Ok(Engine::Seedbed),
+        "stateright" => Ok(Engine::Stateright),
+        _ => Err("expected seedbed or stateright".into()),
     }
 }
 
-fn engine_flags(engine: Engine) -> String {
-    match engine {
-        Engine::Seedbed => String::new(),
-        Engine::Stateright { order: Order::Bfs, jobs } => format!(" --engine stateright --jobs {jobs}"),
-        Engine::Stateright { order: Order::Dfs, jobs } => format!(" --engine stateright --order dfs --jobs {jobs}"),
+fn order(text: &str) -> Result<Order, String> {
+    match text {
+        "bfs" => Ok(Order::BreadthFirst),
+        "dfs" => Ok(Order::DepthFirst),
+        _ => Err("expected bfs or dfs".into()),
     }
 }
 
@@ -206,6 +214,13 @@ fn bound_flags(args: &Args) -> String {
     }
     if let Some(clock) = &args.clock {
         flags.push_str(&format!(" --clock {clock}"));
+    }
+    // The explorer's result is the same for any number of jobs; of stateright's threads the first to find something wins.
+    if args.engine == Engine::Stateright {
+        flags.push_str(&format!(" --engine stateright --jobs {}", args.work.jobs()));
+    }
+    if args.order == Order::DepthFirst {
+        flags.push_str(" --order dfs");
     }
     if args.no_symmetry {
         flags.push_str(" --no-symmetry");

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use seedbed_sim::Plan;
 use toml::Table;
 
 use crate::campaign::Paste;
 use crate::exit::{BadInput, unknown};
 use crate::face::{Face, Setup};
-use crate::library::Scenario;
+use crate::library::{self, Scenario};
 use crate::params::{self, Override};
 
 /// What may be changed of what runs.
@@ -25,6 +26,38 @@ pub(crate) struct Variation {
     /// A folder of scenarios, `<protocol>/<scenario>.toml`; one of a shipped name takes its place
     #[arg(long, value_name = "DIR", env = "SEEDBED_SCENARIOS")]
     pub(crate) scenarios: Option<PathBuf>,
+}
+
+/// What goes wrong, in place of what a seed draws.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Planned {
+    /// The plan of faults for the seed, as `replay --write-plan` wrote it and you edited it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+}
+
+impl Planned {
+    /// The scenario with the plan.
+    ///
+    /// # Errors
+    /// If the file is no plan for the scenario's nodes, at the place.
+    pub(crate) fn apply(&self, face: &dyn Face, mut scenario: Scenario) -> Result<Scenario, BadInput> {
+        let Some(path) = &self.plan else { return Ok(scenario) };
+        let source = library::read(path)?;
+        let plan: Plan = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
+        let described = face.describe(&scenario.setup).map_err(|why| BadInput::file(&scenario.name, why))?;
+        library::known_plan(&described, &plan, &source)?;
+        scenario.settings.plan = Some(plan);
+        Ok(scenario)
+    }
+
+    /// The line to paste with the flag.
+    pub(crate) fn paste(&self, mut paste: Paste) -> Paste {
+        if let Some(path) = &self.plan {
+            paste.flags.push_str(&format!(" --plan {}", quoted(&path.display().to_string())));
+        }
+        paste
+    }
 }
 
 /// How the work is done.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use seedbed_model::explore::Strategy;
 use seedbed_model::record::{Detection, Header, Kill, KillRecord};
 use seedbed_model::{Mutant, Outcome, Span};
 use seedbed_reports::{json, kills};
@@ -125,6 +126,7 @@ impl Trial<'_> {
                 bound: &bound,
                 mutants: &mutants,
                 engine: Engine::Seedbed,
+                strategy: Strategy { jobs: self.args.work.jobs(), ..Strategy::default() },
                 deadline,
                 paste: &paste,
             };

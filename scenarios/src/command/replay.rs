@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use seedbed_model::{Span, TraceStep};
 use seedbed_reports::{json, number, trace};
-use seedbed_sim::{Run, Seed};
+use seedbed_sim::{Plan, Run, Seed, uncertifiable};
 
-use super::flags::{Variation, Work};
+use super::flags::{Planned, Variation, Work};
 use super::run::scenarios;
 use crate::campaign::words_of;
 use crate::console::{Console, probe, write_file};
@@ -36,9 +36,14 @@ pub(crate) struct Args {
     /// Pins the run
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Writes the plan of the run: edit it, and hand it back by --plan
+    #[arg(long, value_name = "FILE")]
+    write_plan: Option<PathBuf>,
     /// Shows the events of the simulator too, on the error stream
     #[arg(long)]
     log: bool,
+    #[command(flatten)]
+    planned: Planned,
     #[command(flatten)]
     variation: Variation,
     #[command(flatten)]
@@ -57,11 +62,15 @@ enum Format {
 pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     args.variation.refuse_variant()?;
     probe(args.trace.as_ref())?;
+    probe(args.write_plan.as_ref())?;
     if args.log {
         log();
     }
     match args.seed {
         Some(seed) => replay_seed(registry, args, seed, console),
+        None if args.planned.plan.is_some() || args.write_plan.is_some() => {
+            Err(BadInput::flag("--plan and --write-plan: a plan belongs to a scenario's seed; add --seed N"))
+        }
         None if Path::new(&args.what).is_file() => replay_pin(registry, args, console),
         None if registry.names().contains(&args.what.split('/').next().unwrap_or_default()) => {
             Err(BadInput::flag(format!("{}: a scenario is replayed from a seed; add --seed N", args.what)))
@@ -93,15 +102,19 @@ fn replay_seed(registry: &Registry, args: &Args, seed: Seed, console: &mut Conso
             )));
         }
     };
-    let scenario = args.variation.apply(face, scenario)?;
+    let scenario = args.planned.apply(face, args.variation.apply(face, scenario)?)?;
     let traced = traced(face, &scenario, seed)?;
     let described = face.describe(&scenario.setup).map_err(|why| BadInput::file(&scenario.name, why))?;
     show(args, &described.nodes, &traced.trace, console)?;
     if let Some(path) = &args.trace {
         write_file(path, &pin(face, &scenario, seed, &traced, &args.work.revision)?.text()?)?;
     }
+    if let Some(path) = &args.write_plan {
+        write_file(path, &plan_text(&scenario, seed, &traced.run.plan)?)?;
+    }
     if args.format == Format::Text {
-        console.say(&ending(&traced.run, |property| words_of(&described.properties, property)))?;
+        let reasons = uncertifiable(&scenario.settings, &traced.run.plan);
+        console.say(&ending(&traced.run, &reasons, |property| words_of(&described.properties, property)))?;
     }
     let falls = traced.run.violations.iter();
     Ok(exit::lowest(falls.map(|found| exit::of_fall(&described.properties, &found.violation.property))))
@@ -121,7 +134,14 @@ fn show(args: &Args, nodes: &[String], steps: &[TraceStep], console: &mut Consol
     }
 }
 
-fn ending(run: &Run, words: impl Fn(&str) -> String) -> String {
+/// A run's plan as a file that `--plan` reads.
+fn plan_text(scenario: &Scenario, seed: Seed, plan: &Plan) -> Result<String, BadInput> {
+    let text =
+        toml::to_string(plan).map_err(|error| BadInput::file(&scenario.name, format!("write the plan: {error}")))?;
+    Ok(format!("# What goes wrong in {}, seed {seed}. Edit it, and hand it back by --plan.\n{text}", scenario.name))
+}
+
+fn ending(run: &Run, reasons: &[&str], words: impl Fn(&str) -> String) -> String {
     let at = number::seconds(run.now_ns, number::decimals([run.now_ns]));
     let mut text = format!(
         "\nseed {}: {} steps, {} messages, {at}, digest {:016x}\n",
@@ -129,6 +149,12 @@ fn ending(run: &Run, words: impl Fn(&str) -> String) -> String {
     );
     for fault in run.plan.to_string().lines() {
         text.push_str(&format!("  plan: {fault}\n"));
+    }
+    for reason in reasons {
+        text.push_str(&format!("  not certifiable: {reason}\n"));
+    }
+    if reasons.is_empty() {
+        text.push_str("  certifiable: the explorer takes this path, within bounds as wide\n");
     }
     for found in &run.violations {
         let violation = &found.violation;

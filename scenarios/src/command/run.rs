@@ -7,7 +7,7 @@ use seedbed_model::record::{CampaignRecord, Header, ScenarioRecord};
 use seedbed_reports::{campaign, failure, json, junit};
 use seedbed_sim::Seed;
 
-use super::flags::{Variation, Work};
+use super::flags::{Planned, Variation, Work};
 use super::replay;
 use crate::campaign::{Campaign, Paste};
 use crate::console::{Console, probe, write_file};
@@ -47,6 +47,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     #[command(flatten)]
+    planned: Planned,
+    #[command(flatten)]
     variation: Variation,
     #[command(flatten)]
     work: Work,
@@ -59,7 +61,7 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     probe(args.trace.as_ref())?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let chosen = chosen(&library, args)?;
-    let paste = args.variation.paste(command, &args.work.revision);
+    let paste = args.planned.paste(args.variation.paste(command, &args.work.revision));
     let deadline = Deadline::after(args.budget);
     let mut record =
         CampaignRecord { header: Header::new("campaign", &args.work.revision), scenarios: Vec::new(), code: 0 };
@@ -85,8 +87,12 @@ fn chosen<'r>(library: &Library<'r>, args: &Args) -> Result<Vec<(&'r dyn Face, S
     let mut chosen: Vec<(&dyn Face, Scenario)> = Vec::new();
     for (face, scenario) in named(library, &args.names)? {
         if chosen.iter().all(|(_, other)| other.name != scenario.name) {
-            chosen.push((face, args.variation.apply(face, scenario)?));
+            let scenario = args.variation.apply(face, scenario)?;
+            chosen.push((face, args.planned.apply(face, scenario)?));
         }
+    }
+    if args.planned.plan.is_some() && chosen.len() > 1 {
+        return Err(BadInput::flag("--plan: a plan names the nodes of one scenario; name one, as protocol/scenario"));
     }
     if chosen.is_empty() {
         return Err(BadInput::flag("there is no scenario to run: name one; `list` shows them"));

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 use seedbed_model::explore::{Bounds, Clock, Lengths};
 use seedbed_model::{Ratio, Span};
-use seedbed_sim::{ClockSettings, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};
+use seedbed_sim::{
+    ClockSettings, Costs, DiskTimes, Distribution, Fault, FaultMix, Network, Plan, Settings, SpanRange, TimedFault,
+    Ways,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Spanned, Table, Value};
@@ -67,41 +70,68 @@ fn ratio() -> impl Strategy<Value = Ratio> {
     (any::<u32>(), 1u32..).prop_map(|(num, den)| Ratio::new(num, den))
 }
 
+fn rate() -> impl Strategy<Value = Option<u64>> {
+    prop::option::of(0..=i64::MAX as u64)
+}
+
 prop_compose! {
     fn network()((delay_min, delay_max) in (span(), span()), (loss, duplicate) in (ratio(), ratio()),
-        fifo in any::<bool>(), distribution in prop::sample::select(&[
+        fifo in any::<bool>(), bandwidth in rate(), distribution in prop::sample::select(&[
             Distribution::Uniform, Distribution::Exponential, Distribution::Fixed][..])) -> Network {
-        Network { delay_min, delay_max, distribution, loss, duplicate, fifo }
+        Network { delay_min, delay_max, distribution, loss, duplicate, fifo, bandwidth }
     }
 }
 
 prop_compose! {
     fn clocks()(rates in ratio(), beyond in prop::option::of((ratio(), ratio())), offsets in ratio(),
-        offset_beyond in prop::option::of(span())) -> ClockSettings {
-        ClockSettings { rates, beyond, offsets, offset_beyond }
+        (offset_beyond, jump_beyond) in (prop::option::of(span()), prop::option::of(span()))) -> ClockSettings {
+        ClockSettings { rates, beyond, offsets, offset_beyond, jump_beyond }
     }
 }
 
 prop_compose! {
-    fn faults()(swarm in any::<bool>(), (crashes, pauses, partitions) in any::<(u32, u32, u32)>(),
-        restart in spans(), pause in spans(), partition in spans(), (never_restart, one_way) in (ratio(), ratio()),
-        nodes in goals()) -> FaultMix {
+    fn faults()((swarm, breaks_durability) in any::<(bool, bool)>(),
+        (crashes, pauses, partitions, flaps, jumps) in any::<(u32, u32, u32, u32, u32)>(),
+        (empty_disks, corruptions, slow_links, slow_disks, full_disks) in any::<(u32, u32, u32, u32, u32)>(),
+        (restart, pause, partition, spell) in (spans(), spans(), spans(), spans()),
+        (flap_max, slow_link_added, slow_disk_added, jump_max) in (span(), span(), span(), span()),
+        (never_restart, one_way, torn) in (ratio(), ratio(), ratio()),
+        (slow_link_factor, slow_disk_factor) in (ratio(), ratio()), nodes in goals()) -> FaultMix {
         FaultMix {
-            swarm, crashes, pauses, partitions, never_restart, one_way, nodes,
+            swarm, crashes, pauses, partitions, never_restart, one_way, nodes, torn, breaks_durability, empty_disks,
+            corruptions, flaps, flap_max, slow_links, slow_link_factor, slow_link_added, slow_disks, slow_disk_factor,
+            slow_disk_added, full_disks, jumps, jump_max,
             restart_min: restart.min, restart_max: restart.max, pause_min: pause.min, pause_max: pause.max,
-            partition_min: partition.min, partition_max: partition.max,
+            partition_min: partition.min, partition_max: partition.max, spell_min: spell.min, spell_max: spell.max,
         }
     }
+}
+
+/// Each kind of fault is tried in `sim/tests/settings.rs`; here a plan stands inside a whole file.
+fn plans() -> impl Strategy<Value = Plan> {
+    let fault = prop_oneof![
+        (text(), span()).prop_map(|(node, resume)| Fault::Pause { node, resume }),
+        (text(), any::<i64>()).prop_map(|(node, by_ns)| Fault::Jump { node, by_ns }),
+        (goals(), span()).prop_map(|(side, heal)| Fault::Partition { side, ways: Ways::In, heal }),
+    ];
+    let faults = prop::collection::vec((span(), fault).prop_map(|(at, fault)| TimedFault { at, fault }), 0..4);
+    (ratio(), ratio(), faults).prop_map(|(loss, duplicate, faults)| Plan {
+        loss,
+        duplicate,
+        faults,
+        clocks: Vec::new(),
+    })
 }
 
 prop_compose! {
     fn settings()((duration, quiet) in (span(), span()), tick_mode in any::<bool>(),
         step_count_max in 0..=i64::MAX as u64, network in network(), sync in spans(),
-        (decisions, lateness, clients) in (spans(), spans(), spans()), clocks in clocks(), faults in faults())
-        -> Settings {
+        (decisions, lateness, clients) in (spans(), spans(), spans()), clocks in clocks(), faults in faults(),
+        (step, uplink, bytes) in (span(), rate(), rate()), plan in prop::option::of(plans())) -> Settings {
         Settings {
-            duration, quiet, tick_mode, step_count_max, network, decisions, lateness, clients, clocks, faults,
+            duration, quiet, tick_mode, step_count_max, network, decisions, lateness, clients, clocks, faults, plan,
             disk: DiskTimes { sync_min: sync.min, sync_max: sync.max },
+            costs: Costs { step, uplink, disk: bytes },
         }
     }
 }
@@ -110,12 +140,12 @@ prop_compose! {
     fn bounds()(untimed in any::<bool>(), tick in span(), longest in any::<bool>(),
         (capacity, delay, tag_max, depth) in any::<(Option<u32>, Option<u32>, Option<u32>, Option<u32>)>(),
         (losses, duplicates, crashes, pauses, cuts) in any::<(u32, u32, u32, u32, u32)>(),
-        (restart, symmetry, drop_dead) in any::<(bool, bool, bool)>(), states in 0..=i64::MAX as u64) -> Bounds {
+        (restart, symmetry, drop_dead, keep_ignored) in any::<(bool, bool, bool, bool)>(), states in 0..=i64::MAX as u64) -> Bounds {
         Bounds {
             clock: if untimed { Clock::Untimed } else { Clock::Digital },
             lengths: if longest { Lengths::Longest } else { Lengths::All },
             tick, capacity, delay, tag_max, depth, losses, duplicates, crashes, pauses, cuts, restart, symmetry,
-            drop_dead, states,
+            drop_dead, keep_ignored, states,
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Every way to explore a sample, and what each promises. A further mode is one more line.
 
-use seedbed_model::explore::{Bounds, Exploration, Verdict, explore};
+use seedbed_model::explore::{Bounds, Exploration, Order, Strategy, Verdict, explore};
 use seedbed_model::{Choice, replay};
-use seedbed_stateright::{Order, Reductions, check};
+use seedbed_stateright::{Reductions, check};
 
 use crate::generate::Sample;
 use crate::reference::{Fall, Truth};
 use crate::table::Table;
 
-type Explore = fn(&Table, &Bounds) -> Result<Exploration<Table>, String>;
+type Explore = fn(&Table, &Bounds, &Strategy) -> Result<Exploration<Table>, String>;
 
 /// One way to explore.
 pub(crate) struct Mode {
@@ -16,6 +16,7 @@ pub(crate) struct Mode {
     /// What is changed of the sample.
     with: fn(&mut Sample),
     explore: Explore,
+    strategy: Strategy,
     promises: Promises,
 }
 
@@ -33,6 +34,19 @@ struct Promises {
 }
 
 const ALL: Promises = Promises { shortest: true, reachable: true, states: true, depth: true };
+/// Depth first: a counterexample is as long as it happens to be.
+const DEEP: Promises = Promises { shortest: false, ..ALL };
+/// stateright cannot say `reachable always`.
+const THEIRS: Promises = Promises { reachable: false, ..ALL };
+/// Its threads race for the first counterexample.
+const THEIRS_RACING: Promises = Promises { shortest: false, ..THEIRS };
+/// Deep first it misses states within a bound on depth, and refuses.
+const THEIRS_DEEP: Promises = Promises { depth: false, ..THEIRS_RACING };
+
+const WIDE_1: Strategy = Strategy { order: Order::BreadthFirst, jobs: 1 };
+const WIDE_2: Strategy = Strategy { order: Order::BreadthFirst, jobs: 2 };
+const DEEP_1: Strategy = Strategy { order: Order::DepthFirst, jobs: 1 };
+const DEEP_2: Strategy = Strategy { order: Order::DepthFirst, jobs: 2 };
 
 fn as_it_is(_: &mut Sample) {}
 
@@ -42,41 +56,28 @@ fn plain(sample: &mut Sample) {
     sample.table.ranked = false;
 }
 
-fn seedbed(table: &Table, bounds: &Bounds) -> Result<Exploration<Table>, String> {
-    explore(table, bounds, &mut |_| true)
+fn seedbed(table: &Table, bounds: &Bounds, strategy: &Strategy) -> Result<Exploration<Table>, String> {
+    explore(table, bounds, strategy, &mut |_| true)
 }
 
-fn stateright(table: &Table, bounds: &Bounds) -> Result<Exploration<Table>, String> {
-    check(table, bounds, Order::BreadthFirst, 1, &mut |_| true)
+fn stateright(table: &Table, bounds: &Bounds, strategy: &Strategy) -> Result<Exploration<Table>, String> {
+    check(table, bounds, strategy, &mut |_| true)
 }
 
-fn stateright_jobs(table: &Table, bounds: &Bounds) -> Result<Exploration<Table>, String> {
-    check(table, bounds, Order::BreadthFirst, 2, &mut |_| true)
-}
-
-fn stateright_deep(table: &Table, bounds: &Bounds) -> Result<Exploration<Table>, String> {
-    check(table, bounds, Order::DepthFirst, 1, &mut |_| true)
-}
-
+#[rustfmt::skip]
 pub(crate) const MODES: &[Mode] = &[
-    Mode { name: "reduced", with: as_it_is, explore: seedbed, promises: ALL },
-    Mode { name: "no symmetry", with: |s| s.bounds.symmetry = false, explore: seedbed, promises: ALL },
-    Mode { name: "dead delivered", with: |s| s.bounds.drop_dead = false, explore: seedbed, promises: ALL },
-    Mode { name: "tags as they are", with: |s| s.table.ranked = false, explore: seedbed, promises: ALL },
-    Mode { name: "plain", with: plain, explore: seedbed, promises: ALL },
-    Mode { name: "stateright", with: as_it_is, explore: stateright, promises: Promises { reachable: false, ..ALL } },
-    Mode {
-        name: "stateright, 2 jobs",
-        with: as_it_is,
-        explore: stateright_jobs,
-        promises: Promises { reachable: false, shortest: false, ..ALL },
-    },
-    Mode {
-        name: "stateright, deep first",
-        with: as_it_is,
-        explore: stateright_deep,
-        promises: Promises { reachable: false, shortest: false, depth: false, ..ALL },
-    },
+    Mode { name: "reduced", with: as_it_is, explore: seedbed, strategy: WIDE_1, promises: ALL },
+    Mode { name: "reduced, 2 jobs", with: as_it_is, explore: seedbed, strategy: WIDE_2, promises: ALL },
+    Mode { name: "reduced, depth first", with: as_it_is, explore: seedbed, strategy: DEEP_1, promises: DEEP },
+    Mode { name: "reduced, depth first, 2 jobs", with: as_it_is, explore: seedbed, strategy: DEEP_2, promises: DEEP },
+    Mode { name: "no symmetry", with: |s| s.bounds.symmetry = false, explore: seedbed, strategy: WIDE_1, promises: ALL },
+    Mode { name: "dead delivered", with: |s| s.bounds.drop_dead = false, explore: seedbed, strategy: WIDE_1, promises: ALL },
+    Mode { name: "tags as they are", with: |s| s.table.ranked = false, explore: seedbed, strategy: WIDE_1, promises: ALL },
+    Mode { name: "plain", with: plain, explore: seedbed, strategy: WIDE_1, promises: ALL },
+    Mode { name: "plain, depth first", with: plain, explore: seedbed, strategy: DEEP_1, promises: DEEP },
+    Mode { name: "stateright", with: as_it_is, explore: stateright, strategy: WIDE_1, promises: THEIRS },
+    Mode { name: "stateright, 2 jobs", with: as_it_is, explore: stateright, strategy: WIDE_2, promises: THEIRS_RACING },
+    Mode { name: "stateright, depth first", with: as_it_is, explore: stateright, strategy: DEEP_1, promises: THEIRS_DEEP },
 ];
 
 /// Far more than the dumb twin finds: beyond, a mode goes where it was told not to.
@@ -92,7 +93,8 @@ impl Mode {
         if truth.depth.is_some() && !self.promises.depth {
             return Ok(());
         }
-        let found = (self.explore)(&own.table, &own.bounds).map_err(|why| format!("{}: {why}", self.name))?;
+        let found =
+            (self.explore)(&own.table, &own.bounds, &self.strategy).map_err(|why| format!("{}: {why}", self.name))?;
         self.compare(&own, truth, &found).map_err(|why| format!("{}: {why}", self.name))
     }
 

@@ -269,3 +269,27 @@ fn a_property_that_a_scenario_does_not_assert_does_not_fail_it() {
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("runs ended at a property that the scenario does not assert"), "{said}");
 }
+
+#[test]
+fn a_plan_is_written_handed_back_and_edited() {
+    let folder = Folder::new("plan");
+    let file = folder.path("plan.toml");
+    let (code, drawn) = seedbed(&format!("replay leasing/owner-crash --seed 3 --write-plan {file}"));
+    assert_eq!(code, 0, "{drawn}");
+    let (code, again) = seedbed(&format!("replay leasing/owner-crash --seed 3 --plan {file}"));
+    assert_eq!((code, &again), (0, &drawn), "the plan handed back gives the same run");
+    let text = folder.read("plan.toml");
+    assert!(text.starts_with("# What goes wrong in leasing/owner-crash, seed 3."), "{text}");
+    let (before, _) = text.split_once("[[faults]]").expect("a seed with faults");
+    folder.write(
+        "plan.toml",
+        &format!("{before}\n[[faults]]\nat = \"30s\"\n[faults.fault.jump]\nnode = \"owner-1\"\nby-ns = -5\n"),
+    );
+    let (code, edited) = seedbed(&format!("replay leasing/owner-crash --seed 3 --plan {file}"));
+    assert_eq!(code, 0, "{edited}");
+    assert!(edited.contains("plan: 30s: the clock of owner-1 jumps by -5ns"), "{edited}");
+    assert!(!edited.contains("crashes"), "{edited}");
+    assert!(edited.contains("not certifiable: clocks jump"), "{edited}");
+    let (code, ran) = seedbed(&format!("run leasing/owner-crash --seed 3 --plan {file}"));
+    assert_eq!(code, 0, "{ran}");
+}

@@ -238,6 +238,28 @@ pub(crate) fn hostile() -> Settings {
     Settings { faults, network, decisions: SpanRange { min: Span::ZERO, max: Span::secs(6) }, ..settings() }
 }
 
+/// Every kind of fault, those that break an assumption too.
+pub(crate) fn everything() -> Settings {
+    let faults = FaultMix { breaks_durability: true, empty_disks: 2, corruptions: 2, jumps: 3, ..explorable().faults };
+    Settings { faults, ..explorable() }
+}
+
+/// Every kind of fault that the explorer has.
+pub(crate) fn explorable() -> Settings {
+    let faults = FaultMix {
+        torn: Ratio::new(1, 2),
+        flaps: 2,
+        slow_links: 2,
+        slow_link_added: Span::secs(2),
+        slow_disks: 2,
+        slow_disk_added: Span::secs(2),
+        full_disks: 2,
+        spell_max: Span::secs(15),
+        ..hostile().faults
+    };
+    Settings { faults, ..hostile() }
+}
+
 /// Everything takes as long as it says, no draws.
 pub(crate) fn steady(delay: Span) -> Settings {
     Settings {

@@ -37,7 +37,7 @@ impl<P: Protocol> Interned<P> {
             let (node, list) = self.events.get(events).clone();
             for event in &list {
                 if let Event::Invoked(_, operation) = event {
-                    self.exercised.operations.insert(operation.kind());
+                    self.exercised.operations.note(operation.kind(), self.moment);
                 }
                 let mut forks = Forks(&mut odometer);
                 let mut watch = Watch {
@@ -57,7 +57,9 @@ impl<P: Protocol> Interned<P> {
                 .filter(|(_, (old, new))| old != new)
                 .map(|(slot, (_, new))| (slot, *new))
                 .collect();
-            self.reached.extend(reached.iter().copied());
+            for goal in &reached {
+                self.exercised.reached.note(goal, self.moment);
+            }
             let goals = self.goal_bits(&reached);
             let deadline_ops = if deadlines.is_empty() {
                 NONE

@@ -147,6 +147,7 @@ impl<P: Protocol> Interned<P> {
         let depends = self.depends_of(to, &host, self.layout.timers[to.index()], Vec::new());
         let relevance = match relevance {
             Relevance::Same(message) => {
+                self.knows_mortals = true;
                 Relevance::Same(self.intern_flight(Flight { envelope: Envelope { from, to, message }, life }))
             }
             Relevance::Always => {
@@ -155,8 +156,14 @@ impl<P: Protocol> Interned<P> {
                 }
                 Relevance::Always
             }
-            Relevance::Live => Relevance::Live,
-            Relevance::Dead => Relevance::Dead,
+            Relevance::Live => {
+                self.knows_mortals = true;
+                Relevance::Live
+            }
+            Relevance::Dead => {
+                self.knows_mortals = true;
+                Relevance::Dead
+            }
         };
         let index = self.relevances.len() as u32;
         self.relevances.push(relevance.clone());

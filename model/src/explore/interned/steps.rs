@@ -3,14 +3,25 @@
 use super::*;
 
 impl<P: Protocol> Interned<P> {
+    #[inline]
     pub(super) fn step(&mut self, node: NodeId, local: u32) -> u32 {
         let work = &self.work;
         let sets = &self.timer_sets;
         let found =
             self.host_memo.find(local, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
-        let range = found.unwrap_or_else(|| self.compute(node, local));
+        let range = found.unwrap_or_else(|| self.compute(node, local)) & !IGNORED;
         let (start, len) = self.ranges[range as usize];
         start + self.odometer.pick(len as usize) as u32
+    }
+
+    /// Whether the delivery of the message is known to change nothing, from its receiver's core alone.
+    #[inline]
+    pub(in crate::explore) fn is_ignored(&self, flight: Id) -> bool {
+        let FlightInfo { to, local, .. } = self.flight(flight);
+        let work = &self.work;
+        self.host_memo.find_solo(local, |at| work.fixed[usize::from(at)]).is_some_and(|range| range & IGNORED != 0)
+            && self.phase(to) == Phase::Up
+            && !self.is_cut(self.flight(flight).from, to)
     }
 
     #[cold]
@@ -33,8 +44,11 @@ impl<P: Protocol> Interned<P> {
             depends.timers = Some((self.layout.timers[node.index()], asked));
         }
         let len = self.branches.len() as u32 - start;
-        let range = self.ranges.len() as u32;
+        let mut range = self.ranges.len() as u32;
         self.ranges.push((start, len));
+        if self.branches[start as usize..].iter().all(Branch::is_empty) {
+            range |= IGNORED;
+        }
         let (work, sets) = (&self.work, &self.timer_sets);
         self.host_memo.insert(
             local,
@@ -70,12 +84,12 @@ impl<P: Protocol> Interned<P> {
         }
         if let Err(panic) = stepped {
             depends.slots.extend(block.slots());
-            return Branch::broken(panic_text(&*panic));
+            return self.broken_branch(panic_text(&*panic));
         }
         let (core, parts) = split(&host);
         if parts.len() >= usize::from(block.len) {
             depends.slots.extend(block.slots());
-            return Branch::broken(format!(
+            return self.broken_branch(format!(
                 "{} parts where the start had {}: the number of parts must not grow",
                 parts.len(),
                 block.len - 1
@@ -85,17 +99,13 @@ impl<P: Protocol> Interned<P> {
         depends.slots.extend(slots_read(block, &old, &parts));
         let (core_names, part_names) = Collector::of(&mut host).into_split();
         let new = self.intern_pieces(block, &core, &parts, core_names, part_names);
-        let writes = block
-            .slots()
-            .zip(old.iter().zip(&new))
-            .filter(|(_, (old, new))| old != new)
-            .map(|(slot, (_, new))| (slot, *new))
-            .collect();
+        let changed = block.slots().zip(old.into_iter().zip(new)).filter(|(_, (old, new))| old != new);
+        let writes: Vec<Write> = changed.map(|(slot, (old, new))| Write { slot, old, new }).collect();
         let answers = odometer.digits.iter().map(|(digit, _)| *digit).collect();
-        Branch { answers, ..self.branch_of(node, writes, effects) }
+        self.branch_of(node, &writes, effects, answers)
     }
 
-    pub(super) fn branch_of(&mut self, node: NodeId, writes: Box<[(u16, Id)]>, effects: Vec<Effect<P>>) -> Branch {
+    fn branch_of(&mut self, node: NodeId, writes: &[Write], effects: Vec<Effect<P>>, answers: Box<[u32]>) -> Branch {
         let (mut sends, mut timer_ops, mut events, mut marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
             match effect {
@@ -106,17 +116,52 @@ impl<P: Protocol> Interned<P> {
                 Effect::Happened(event) => events.push(event),
                 Effect::Mark(what) => marks.push(what),
                 Effect::Persist { record, .. } => {
-                    self.exercised.records.insert(record.kind());
+                    self.exercised.records.note(record.kind(), self.moment);
                 }
                 Effect::Set { .. } | Effect::Copy { .. } | Effect::Cancel(_) | Effect::Unarm => timer_ops.push(effect),
                 Effect::RespondAfter { .. } => {}
             }
         }
-        self.reached.extend(marks.iter().copied());
+        for mark in &marks {
+            self.exercised.reached.note(mark, self.moment);
+        }
         let goals = self.goal_bits(&marks);
         let timer_ops = if timer_ops.is_empty() { NONE } else { self.intern_ops(timer_ops) };
         let events = if events.is_empty() { NONE } else { self.intern_events(node, events) };
-        Branch { writes, sends: sends.into(), timer_ops, events, answers: Box::default(), goals, broken: None }
+        let extra = if answers.is_empty() { NONE } else { self.keep_extra(Extra { answers, broken: None }) };
+        Branch { timer_ops, events, goals, extra, ..self.flat_branch(writes, &sends) }
+    }
+
+    fn flat_branch(&mut self, writes: &[Write], sends: &[Id]) -> Branch {
+        let start = self.branch_cells.len() as u32;
+        self.branch_cells.extend(writes.iter().flat_map(|write| [u32::from(write.slot), write.new]));
+        self.branch_cells.extend_from_slice(sends);
+        let pool = &self.pool;
+        let change = |write: &Write| pool.weight(write.new).wrapping_sub(pool.weight(write.old));
+        Branch {
+            written: writes.iter().map(change).fold(0, u64::wrapping_add),
+            sent: sends.iter().map(|flight| pool.weight(*flight)).fold(0, u64::wrapping_add),
+            start,
+            write_count: writes.len() as u16,
+            send_count: sends.len() as u16,
+            timer_ops: NONE,
+            events: NONE,
+            goals: 0,
+            extra: NONE,
+            writes_tags: writes.iter().any(|write| pool.tags_index(write.old) != pool.tags_index(write.new)),
+            sends_tags: sends.iter().any(|flight| pool.tags_index(*flight) != 0),
+        }
+    }
+
+    fn broken_branch(&mut self, text: String) -> Branch {
+        let broken = Some(Violation { property: "panic".to_owned(), detail: text });
+        let extra = self.keep_extra(Extra { answers: Box::default(), broken });
+        Branch { extra, ..self.flat_branch(&[], &[]) }
+    }
+
+    fn keep_extra(&mut self, extra: Extra) -> u32 {
+        self.extras.push(extra);
+        self.extras.len() as u32 - 1
     }
 
     pub(super) fn intern_ops(&mut self, ops: Vec<Effect<P>>) -> u32 {
@@ -132,13 +177,13 @@ impl<P: Protocol> Interned<P> {
     }
 
     pub(super) fn exercise(&mut self, local: u32) {
-        let exercised = &mut self.exercised;
-        let _ = match &self.locals.get(local).1 {
-            Local::Deliver(_, message) => exercised.messages.insert(message.kind()),
-            Local::Fire(timer) => exercised.timers.insert(timer.kind()),
-            Local::Decide(decision) => exercised.decisions.insert(decision.kind()),
-            _ => false,
-        };
+        let (exercised, moment) = (&mut self.exercised, self.moment);
+        match &self.locals.get(local).1 {
+            Local::Deliver(_, message) => exercised.messages.note(message.kind(), moment),
+            Local::Fire(timer) => exercised.timers.note(timer.kind(), moment),
+            Local::Decide(decision) => exercised.decisions.note(decision.kind(), moment),
+            _ => {}
+        }
     }
 
     pub(super) fn rearm_results(&mut self, node: NodeId, timers: Id, ops: u32) -> Box<[Rearmed]> {
@@ -197,18 +242,23 @@ impl<P: Protocol> Interned<P> {
     }
 }
 
+/// In what is remembered of a step: it changes nothing.
+const IGNORED: u32 = 1 << 31;
+
 impl Branch {
-    fn broken(text: String) -> Self {
-        Branch {
-            writes: Box::default(),
-            sends: Box::default(),
-            timer_ops: NONE,
-            events: NONE,
-            answers: Box::default(),
-            goals: 0,
-            broken: Some(Violation { property: "panic".to_owned(), detail: text }),
-        }
+    fn is_empty(&self) -> bool {
+        self.write_count == 0
+            && self.send_count == 0
+            && (self.timer_ops, self.events, self.extra) == (NONE, NONE, NONE)
+            && self.goals == 0
     }
+}
+
+/// A component exchanged for another.
+struct Write {
+    slot: u16,
+    old: Id,
+    new: Id,
 }
 
 /// The slots of a block that a function read, by the trails on what it left. A part that was made anew or moved says

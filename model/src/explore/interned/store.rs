@@ -5,8 +5,7 @@ use super::*;
 impl<P: Protocol> Store<P> for Interned<P> {
     type Envelope = Id;
     type Local = u32;
-    /// Index of a branch.
-    type Outcome = u32;
+    type Outcome = Branch;
 
     #[inline]
     fn phase(&self, node: NodeId) -> Phase {
@@ -61,42 +60,49 @@ impl<P: Protocol> Store<P> for Interned<P> {
         self.rearm_by(node, ops);
     }
     #[inline]
-    fn receive(&mut self, node: NodeId, envelope: &Id) -> u32 {
+    fn receive(&mut self, node: NodeId, envelope: &Id) -> Branch {
         let local = self.flight(*envelope).local;
         self.begin(node, local)
     }
-    fn run(&mut self, node: NodeId, local: &u32) -> Result<u32, Refused> {
+    fn run(&mut self, node: NodeId, local: &u32) -> Result<Branch, Refused> {
         let offered = match &self.locals.get(*local).1 {
             Local::Sync(_) => self.syncs(node).contains(local),
             Local::Invoke => self.invocation(node).is_some(),
             Local::Decide(_) => self.decisions(node).any(|at| self.offered[at] == *local),
+            // Rows hold folds, not records, and clocks that never jump.
+            Local::Corrupt(..) | Local::Jump(_) => false,
             _ => true,
         };
         if offered { Ok(self.begin(node, *local)) } else { Err(Refused::NotOffered) }
     }
-    fn lapse(&mut self, node: NodeId, timer: &P::Timer) -> u32 {
+    fn lapse(&mut self, node: NodeId, timer: &P::Timer) -> Branch {
         let local = self.local_index(node, Local::Lapse(timer.clone()));
         self.begin(node, local)
     }
     #[inline]
-    fn rearm(&mut self, node: NodeId, outcome: &u32) {
-        let ops = self.branches[*outcome as usize].timer_ops;
-        if ops != NONE {
-            self.rearm_by(node, ops);
+    fn rearm(&mut self, node: NodeId, outcome: &Branch) {
+        if outcome.timer_ops != NONE {
+            self.rearm_by(node, outcome.timer_ops);
         }
     }
     #[inline]
-    fn send(&mut self, _: NodeId, outcome: &u32) {
-        for index in 0..self.branches[*outcome as usize].sends.len() {
-            let flight = self.branches[*outcome as usize].sends[index];
-            self.put_bounded(flight);
+    fn send(&mut self, _: NodeId, outcome: &Branch) {
+        let start = outcome.start as usize + 2 * usize::from(outcome.write_count);
+        let end = start + usize::from(outcome.send_count);
+        if self.bounds.capacity.is_none() {
+            self.work.flights.extend_from_slice(&self.branch_cells[start..end]);
+            self.work.weight = self.work.weight.wrapping_add(outcome.sent);
+            self.work.tags_changed |= outcome.sends_tags;
+            return;
+        }
+        for at in start..end {
+            self.put_bounded(self.branch_cells[at]);
         }
     }
     #[inline]
-    fn watch(&mut self, _: NodeId, outcome: &u32) {
-        let events = self.branches[*outcome as usize].events;
-        if events != NONE {
-            self.fold(events);
+    fn watch(&mut self, _: NodeId, outcome: &Branch) {
+        if outcome.events != NONE {
+            self.fold(outcome.events);
         }
     }
     fn elapse(&mut self, span: Span) -> Vec<Lapse<P::Timer>> {
@@ -129,19 +135,24 @@ impl<P: Protocol> Store<P> for Interned<P> {
 impl<P: Protocol> Interned<P> {
     /// Runs the host on an input: the branch taken, its state written.
     #[inline]
-    pub(super) fn begin(&mut self, node: NodeId, local: u32) -> u32 {
+    pub(super) fn begin(&mut self, node: NodeId, local: u32) -> Branch {
         let index = self.step(node, local);
-        for write in 0..self.branches[index as usize].writes.len() {
-            let (slot, id) = self.branches[index as usize].writes[write];
-            self.set(slot, id);
+        let branch = self.branches[index as usize];
+        let start = branch.start as usize;
+        for write in self.branch_cells[start..start + 2 * usize::from(branch.write_count)].chunks_exact(2) {
+            self.work.fixed[write[0] as usize] = write[1];
         }
-        let branch = &self.branches[index as usize];
+        self.work.weight = self.work.weight.wrapping_add(branch.written);
+        self.work.tags_changed |= branch.writes_tags;
         self.taken.goals |= branch.goals;
-        self.taken.answers.extend_from_slice(&branch.answers);
-        if let Some(broken) = &branch.broken {
-            self.taken.violation.get_or_insert_with(|| broken.clone());
+        if branch.extra != NONE {
+            let extra = &self.extras[branch.extra as usize];
+            self.taken.answers.extend_from_slice(&extra.answers);
+            if let Some(broken) = &extra.broken {
+                self.taken.violation.get_or_insert_with(|| broken.clone());
+            }
         }
-        index
+        branch
     }
 
     pub(super) fn rearm_by(&mut self, node: NodeId, ops: u32) {

@@ -1,0 +1,224 @@
+//! Depth first: the latest states come first, so that few wait.
+//!
+//! Workers share the table, a lock for each shard, and hand each other the oldest of what waits. Each state is expanded
+//! once, whoever does it, so counts and verdict do not depend on their number. Which violation is met first does: one
+//! that several workers met is searched for again by one.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::Progress;
+use super::graph::Graph;
+use super::level::Segment;
+use super::search::{Bad, Search, Worker};
+use super::space::{Row, Space, Successors};
+use super::table::{ROOT, Shard, Table, shard_of};
+
+/// A worker looks up from its own stack after so many states.
+const STRIDE: usize = 1 << 10;
+
+/// What the workers of a search share.
+struct Shared<'s> {
+    shards: &'s [Mutex<Shard>],
+    states_max: u64,
+    unique: AtomicU64,
+    total: AtomicU64,
+    over: AtomicBool,
+    stopped: Mutex<Option<String>>,
+    heap: Mutex<Heap>,
+    wake: Condvar,
+}
+
+/// What waits for whoever has nothing to do.
+struct Heap {
+    segments: Vec<Segment>,
+    idle: usize,
+    workers: usize,
+}
+
+/// What one worker brings back.
+#[derive(Default)]
+struct Harvest {
+    total: u64,
+    open: Vec<u32>,
+    bad: Option<Bad>,
+    graph: Option<Graph>,
+    waiting: usize,
+}
+
+impl<S: Space> Search<S> {
+    pub(super) fn dive(&mut self, watch: &mut dyn FnMut(Progress) -> bool) {
+        if self.bad.is_some() {
+            return;
+        }
+        self.dive_together(watch);
+        if self.bad.is_some() && self.workers.len() > 1 {
+            let space = self.workers[0].space.fork();
+            *self = Search::new(space, self.limits, 1);
+            self.begin();
+            self.dive_together(watch);
+        }
+    }
+
+    fn dive_together(&mut self, watch: &mut dyn FnMut(Progress) -> bool) {
+        let shards: Vec<Mutex<Shard>> = self.table.shards.drain(..).map(Mutex::new).collect();
+        let started: u64 = shards.iter().map(|shard| lock(shard).len() as u64).sum();
+        let shared = Shared {
+            shards: &shards,
+            states_max: self.limits.states,
+            unique: AtomicU64::new(started),
+            total: AtomicU64::new(self.stats.total),
+            over: AtomicBool::new(false),
+            stopped: Mutex::new(None),
+            heap: Mutex::new(Heap { segments: std::mem::take(&mut self.first), idle: 0, workers: self.workers.len() }),
+            wake: Condvar::new(),
+        };
+        let keeps_edges = self.graph.is_some();
+        let (first, others) = self.workers.split_first_mut().expect("a search has a worker");
+        let harvests: Vec<Harvest> = std::thread::scope(|scope| {
+            let shared = &shared;
+            let others: Vec<_> = others
+                .iter_mut()
+                .map(|worker| scope.spawn(move || worker.dive(shared, keeps_edges, &mut |_| true)))
+                .collect();
+            let own = first.dive(shared, keeps_edges, watch);
+            let rest = others.into_iter().map(|other| other.join().expect("a worker does not panic: steps are caught"));
+            std::iter::once(own).chain(rest).collect()
+        });
+        self.stopped = shared.stopped.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.table = Table {
+            shards: shards
+                .into_iter()
+                .map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner))
+                .collect(),
+        };
+        let mut waiting = 0;
+        for harvest in harvests {
+            self.stats.total += harvest.total;
+            self.stats.cut |= !harvest.open.is_empty();
+            self.open_states.extend(harvest.open);
+            waiting += harvest.waiting;
+            if let (Some(graph), Some(more)) = (&mut self.graph, harvest.graph) {
+                graph.append(more);
+            }
+            self.bad = self.bad.take().or(harvest.bad);
+        }
+        self.stats.exhausted = self.bad.is_none() && self.stopped.is_none();
+        self.note_memory(waiting);
+    }
+}
+
+impl<S: Space> Worker<S> {
+    fn dive(&mut self, shared: &Shared<'_>, keeps_edges: bool, watch: &mut dyn FnMut(Progress) -> bool) -> Harvest {
+        let mut harvest = Harvest { graph: keeps_edges.then(Graph::default), ..Harvest::default() };
+        let mut found = Successors { keeps_edges, ..Successors::default() };
+        let mut stack = Segment::default();
+        let mut cells = Vec::new();
+        while let Some(segment) = shared.next(&mut stack) {
+            stack = segment;
+            self.space.begin(0);
+            for _ in 0..STRIDE {
+                let Some((weight, state)) = stack.pop(&mut cells) else { break };
+                found.clear();
+                found.from = state;
+                self.space.expand(Row { cells: &cells, weight }, &mut found);
+                harvest.total += found.total;
+                shared.total.fetch_add(found.total, Ordering::Relaxed);
+                shared.land(&found, &mut stack, &mut harvest);
+                if found.cut {
+                    harvest.open.push(state);
+                }
+                if let Some(violation) = found.fallen.take() {
+                    harvest.bad = Some(Bad { state, violation, in_state: found.fallen_here });
+                    shared.finish(None);
+                }
+                if shared.over.load(Ordering::Relaxed) {
+                    return harvest;
+                }
+            }
+            harvest.waiting = harvest.waiting.max(stack.memory());
+            self.look_up(shared, &mut stack, watch);
+        }
+        harvest
+    }
+
+    /// Between two strides: budgets, progress, and something for whoever is idle.
+    fn look_up(&self, shared: &Shared<'_>, stack: &mut Segment, watch: &mut dyn FnMut(Progress) -> bool) {
+        let (unique, total) = (shared.unique.load(Ordering::Relaxed), shared.total.load(Ordering::Relaxed));
+        if self.space.misfit().is_some() {
+            shared.finish(None);
+        }
+        if unique > shared.states_max {
+            shared.finish(Some(format!("the bound of {} states ran out", shared.states_max)));
+        }
+        if !watch(Progress { unique, total, depth: 0, left: stack.len() as u64 }) {
+            shared.finish(Some("the budget ran out".to_owned()));
+        }
+        let mut heap = lock(&shared.heap);
+        if heap.idle > heap.segments.len() && stack.len() > 1 {
+            heap.segments.push(stack.split_oldest());
+            shared.wake.notify_one();
+        }
+    }
+}
+
+impl Shared<'_> {
+    /// What to work on: the own stack, or else what another left. `None` once the search is over.
+    fn next(&self, stack: &mut Segment) -> Option<Segment> {
+        if stack.len() > 0 {
+            return Some(std::mem::take(stack));
+        }
+        let mut heap = lock(&self.heap);
+        heap.idle += 1;
+        loop {
+            if self.over.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(segment) = heap.segments.pop() {
+                heap.idle -= 1;
+                return Some(segment);
+            }
+            if heap.idle == heap.workers {
+                self.over.store(true, Ordering::Relaxed);
+                self.wake.notify_all();
+                return None;
+            }
+            heap = self.wake.wait(heap).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn finish(&self, why: Option<String>) {
+        if why.is_some() {
+            let mut stopped = lock(&self.stopped);
+            *stopped = stopped.take().or(why);
+        }
+        let _heap = lock(&self.heap);
+        self.over.store(true, Ordering::Relaxed);
+        self.wake.notify_all();
+    }
+
+    fn land(&self, found: &Successors, stack: &mut Segment, harvest: &mut Harvest) {
+        let mut start = 0;
+        for entry in &found.entries {
+            let end = entry.end as usize;
+            let (state, new) = lock(&self.shards[shard_of(entry.fingerprint)]).insert(entry.fingerprint, entry.from);
+            if new {
+                self.unique.fetch_add(1, Ordering::Relaxed);
+                stack.push(Row { cells: &found.cells[start..end], weight: entry.weight }, state);
+            }
+            if let Some(graph) = &mut harvest.graph
+                && entry.from != ROOT
+            {
+                graph.edges.push((entry.from, state));
+            }
+            start = end;
+        }
+        if let Some(graph) = &mut harvest.graph {
+            graph.note_goals(&found.entries);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,102 @@
+//! The way to a violation, walked again over rows whose names are not canonical.
+
+use super::interned::{Initial, Work};
+use super::search::Fall;
+use super::walker::Walker;
+use crate::property::Violation;
+use crate::protocol::Protocol;
+use crate::script::{Script, ScriptStep};
+use crate::time::Span;
+use crate::world::Choice;
+
+/// Whether a path is walked over rows whose names are kept, so that its script runs in a plain world.
+#[derive(Clone, Copy, PartialEq)]
+enum Names {
+    AsTheyAre,
+    Renamed,
+}
+
+impl<P: Protocol> Walker<P> {
+    /// The script of the way to `fall`.
+    pub(super) fn counterexample(&mut self, fall: &Fall) -> Script<P> {
+        // A protocol that breaks the rule of `Tag` can have a path that exists under renaming alone. Then the names of the
+        // script are the renamed ones: better a script that drifts than none.
+        let named = self.walk_path(fall, Names::AsTheyAre);
+        named.or_else(|| self.walk_path(fall, Names::Renamed)).expect("the search walked this path")
+    }
+
+    fn walk_path(&mut self, fall: &Fall, names: Names) -> Option<Script<P>> {
+        self.store.keeps_names = names == Names::AsTheyAre;
+        let (mut row, starts) = self.first_row(fall.path[0], names)?;
+        let mut script = self.script_from(&row, starts);
+        for &goal in &fall.path[1..] {
+            let lands = |landed, violation: Option<&Violation>| violation.is_none() && landed == goal;
+            let (steps, next) = self.step_to(&row, elapsed_in(&script), names, lands)?;
+            script.steps.extend(steps);
+            row = next;
+        }
+        if !fall.in_state {
+            let falls =
+                |_, violation: Option<&Violation>| violation.is_some_and(|v| v.property == fall.violation.property);
+            script.steps.extend(self.step_to(&row, elapsed_in(&script), names, falls)?.0);
+        }
+        Some(script)
+    }
+
+    fn first_row(&mut self, goal: u64, names: Names) -> Option<(Work, Vec<u32>)> {
+        for Initial { row, starts } in self.initial.clone() {
+            self.store.reset(&row);
+            self.store.work.tags_changed = true;
+            if self.canonize().fingerprint == goal {
+                let row = if names == Names::AsTheyAre { row } else { self.store.work.clone() };
+                return Some((row, starts));
+            }
+        }
+        None
+    }
+
+    /// The first way on from `row` that `wanted` accepts, and the row it leads to.
+    fn step_to(
+        &mut self,
+        row: &Work,
+        elapsed: Span,
+        names: Names,
+        wanted: impl Fn(u64, Option<&Violation>) -> bool,
+    ) -> Option<(Vec<ScriptStep<P>>, Work)> {
+        let walker = self;
+        let mut options = Vec::new();
+        // The search or the step before may have stopped in the middle of a choice's ways.
+        walker.store.odometer.restart();
+        walker.store.reset(row);
+        walker.options(&mut options);
+        for pick in &options {
+            loop {
+                walker.store.reset(row);
+                let named = walker.named(pick, elapsed);
+                walker.take(pick);
+                let steps = walker.script_steps(named, elapsed);
+                let violation = walker.store.taken.violation.take();
+                walker.store.drop_dead(false);
+                let kept = walker.store.work.clone();
+                walker.store.work.tags_changed = true;
+                let landed = if violation.is_none() { walker.canonize().fingerprint } else { 0 };
+                if wanted(landed, violation.as_ref()) {
+                    let next = if names == Names::AsTheyAre { kept } else { walker.store.work.clone() };
+                    return Some((steps, next));
+                }
+                if !walker.store.odometer.advance() {
+                    break;
+                }
+            }
+        }
+        None
+    }
+}
+
+/// How much time passes in a script.
+fn elapsed_in<P: Protocol>(script: &Script<P>) -> Span {
+    script.steps.iter().fold(Span::ZERO, |sum, step| match &step.choice {
+        Choice::Elapse(span) => sum + *span,
+        _ => sum,
+    })
+}

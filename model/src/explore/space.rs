@@ -1,0 +1,178 @@
+//! What is searched: states as rows of small integers, and the way on from each.
+
+use std::io;
+
+use super::checkpoint::{Reader, Writer};
+use crate::property::Violation;
+
+/// A state space. The search knows no more of it than this, so that worlds of protocols and models of other kinds are
+/// searched by one program.
+///
+/// Everything a space hands out is a function of the row it was asked about: workers ask in any order.
+pub trait Space: Send + Sized {
+    /// The states to start from.
+    fn start(&mut self, out: &mut Successors);
+
+    /// Every way on from a state.
+    fn expand(&mut self, row: Row<'_>, out: &mut Successors);
+
+    /// Another worker's hands on the same space: a row means the same to both.
+    fn fork(&self) -> Self;
+
+    /// Work goes on at `moment`, a number that grows: rows that other workers made may come. What is met from here on was
+    /// met at that moment.
+    fn begin(&mut self, moment: u64) {
+        let _ = moment;
+    }
+
+    /// Names of the goals that every state must be able to reach, by their bit; at most 32.
+    fn goal_names(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Why the space makes no sense after all, once that has shown.
+    fn misfit(&self) -> Option<String> {
+        None
+    }
+
+    /// Memory held [bytes], roughly.
+    fn memory(&self) -> usize {
+        0
+    }
+
+    /// Writes what rows are made of, as the workers know it together.
+    ///
+    /// # Errors
+    /// If it cannot be written, or this kind of space cannot be.
+    fn save(workers: &[&Self], out: &mut Writer<'_, '_>) -> io::Result<()> {
+        let _ = (workers, out);
+        Err(io::Error::other("this kind of model has no checkpoints"))
+    }
+
+    /// Reads it back into a space that has searched nothing yet.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn load(&mut self, input: &mut Reader<'_, '_>) -> Result<(), String> {
+        let _ = input;
+        Err("this kind of model has no checkpoints".into())
+    }
+}
+
+/// A state: a row of small integers, and a sum that the space keeps with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// The row.
+    pub cells: &'a [u32],
+    /// The space's own.
+    pub weight: u64,
+}
+
+/// Where a space puts what it finds.
+#[derive(Default)]
+pub struct Successors {
+    pub(super) cells: Vec<u32>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) total: u64,
+    /// The state being expanded, and whether a successor of it was cut off.
+    pub(super) from: u32,
+    pub(super) cut: bool,
+    pub(super) fallen: Option<Violation>,
+    /// Whether it fell in the state itself.
+    pub(super) fallen_here: bool,
+    /// Whether transitions to states met before must be named too.
+    pub(super) keeps_edges: bool,
+}
+
+/// One transition.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) fingerprint: u64,
+    pub(super) weight: u64,
+    /// Where its row ends in `cells`. It begins where the one before ends; a transition to a state met before has none.
+    pub(super) end: u32,
+    pub(super) from: u32,
+    pub(super) goals: u32,
+}
+
+impl Successors {
+    /// A transition to a state met before by this worker, or anyway.
+    #[inline]
+    pub fn known(&mut self, fingerprint: u64, goals: u32) {
+        self.total += 1;
+        if self.keeps_edges {
+            let entry = Entry { fingerprint, weight: 0, end: self.cells.len() as u32, from: self.from, goals };
+            self.entries.push(entry);
+        }
+    }
+
+    /// A transition to a state that may be new: `row` appends its cells. `fingerprint` is not 0 and tells states apart;
+    /// `goals` are the bits of goals reached on the way.
+    #[inline]
+    pub fn push(&mut self, fingerprint: u64, weight: u64, goals: u32, row: impl FnOnce(&mut Vec<u32>)) {
+        self.total += 1;
+        row(&mut self.cells);
+        self.entries.push(Entry { fingerprint, weight, end: self.cells.len() as u32, from: self.from, goals });
+    }
+
+    /// A transition to a state beyond a bound.
+    pub fn cut(&mut self) {
+        self.total += 1;
+        self.cut = true;
+    }
+
+    /// A transition that a property fell on. The space then leaves the state.
+    pub fn fell(&mut self, violation: Violation) {
+        self.total += 1;
+        self.fallen = Some(violation);
+    }
+
+    /// A property fell in the state itself. The space then leaves it.
+    pub fn fell_here(&mut self, violation: Violation) {
+        self.fallen_here = true;
+        self.fallen = Some(violation);
+    }
+
+    /// Whether a property fell.
+    pub fn has_fallen(&self) -> bool {
+        self.fallen.is_some()
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.cells.capacity() * 4 + self.entries.capacity() * size_of::<Entry>()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.cells.clear();
+        self.entries.clear();
+        self.total = 0;
+        self.cut = false;
+        self.fallen = None;
+        self.fallen_here = false;
+    }
+
+    /// Forgets the rows of the entries from `start` on whose states `is_known`.
+    pub(super) fn forget_known(&mut self, start: usize, is_known: impl Fn(u64) -> bool) {
+        let mut from = if start == 0 { 0 } else { self.entries[start - 1].end as usize };
+        let mut kept = start;
+        let mut end = from;
+        for at in start..self.entries.len() {
+            let entry = self.entries[at];
+            let until = entry.end as usize;
+            let known = is_known(entry.fingerprint);
+            if !known {
+                if end != from {
+                    self.cells.copy_within(from..until, end);
+                }
+                end += until - from;
+            }
+            if !known || self.keeps_edges {
+                self.entries[kept] = Entry { end: end as u32, ..entry };
+                kept += 1;
+            }
+            from = until;
+        }
+        self.entries.truncate(kept);
+        self.cells.truncate(end);
+    }
+}

@@ -1,0 +1,427 @@
+//! A world of a protocol as a space: what can happen in a row, and the canonical rows it leads to.
+
+use std::any::TypeId;
+use std::io;
+
+use super::Bounds;
+use super::bounds::Clock;
+use super::canonize::{fingerprint, permutations};
+use super::checkpoint::{Reader, Writer};
+use super::interned::{Exercised, Faults, Initial, Interned, Work, initial};
+use super::landings::Landings;
+use super::pool::Id;
+use super::space::{Row, Space, Successors};
+use crate::canonical::Canonical;
+use crate::host::{Local, Phase};
+use crate::name::{Never, NodeId};
+use crate::protocol::Protocol;
+use crate::script::{Script, ScriptStep};
+use crate::time::{Shifting, Span};
+use crate::world::{Choice, Named, Store, apply};
+
+/// The choices as the interned store names them.
+pub(super) type Pick = Choice<Id, u32>;
+
+/// An interned store that walks from row to row.
+pub(super) struct Walker<P: Protocol> {
+    pub(super) store: Interned<P>,
+    pub(super) initial: Vec<Initial>,
+    permutations: Vec<Vec<NodeId>>,
+    ranked: bool,
+    other: Work,
+    least: Work,
+    row: Work,
+    picks: Vec<Pick>,
+    landings: Landings,
+    cells: Cells,
+    has_faults: bool,
+}
+
+/// What is left of some fault budgets.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    losses: u32,
+    duplicates: u32,
+    crashes: u32,
+    pauses: u32,
+}
+
+/// How a row becomes the cells that wait in queues: the slots that can change, and then the flights.
+#[derive(Debug, Clone)]
+struct Cells {
+    /// The slots that can change.
+    live: Vec<u16>,
+    /// A row with the others.
+    base: Vec<Id>,
+}
+
+impl Cells {
+    fn of<P: Protocol>(store: &Interned<P>, initial: &[Initial]) -> Self {
+        let base = initial[0].row.fixed.clone();
+        let layout = &store.layout;
+        let mut dead = Vec::new();
+        for node in layout.node_ids() {
+            let start = layout.nodes[node.index()].start;
+            dead.extend((!exists::<P::Timer>()).then_some(layout.timers[node.index()]));
+            // A host's parts: its disk, its client, and then those of its state.
+            dead.extend((!exists::<P::Record>()).then_some(start + 1));
+            dead.extend((!exists::<P::Operation>()).then_some(start + 2));
+        }
+        dead.extend((!store.bounds.has_faults()).then_some(layout.faults));
+        let clocks = usize::from(layout.clocks);
+        dead.extend(initial.iter().all(|other| other.row.fixed[clocks] == base[clocks]).then_some(layout.clocks));
+        Cells { live: (0..layout.fixed as u16).filter(|slot| !dead.contains(slot)).collect(), base }
+    }
+
+    #[inline]
+    fn write(&self, work: &Work, cells: &mut Vec<u32>) {
+        cells.extend(self.live.iter().map(|slot| work.fixed[usize::from(*slot)]));
+        cells.extend_from_slice(&work.flights);
+    }
+
+    /// `work` becomes a canonical row.
+    #[inline]
+    fn read(&self, row: Row<'_>, work: &mut Work) {
+        let (slots, flights) = row.cells.split_at(self.live.len());
+        work.fixed.clear();
+        work.fixed.extend_from_slice(&self.base);
+        for (slot, id) in self.live.iter().zip(slots) {
+            work.fixed[usize::from(*slot)] = *id;
+        }
+        work.flights.clear();
+        work.flights.extend_from_slice(flights);
+        work.weight = row.weight;
+        work.tags_changed = false;
+    }
+}
+
+/// What became of one way to take a choice.
+pub(super) struct Landed {
+    /// Of the canonical row; meaningless if a property fell.
+    pub(super) fingerprint: u64,
+    /// Whether a bound on tags cuts the state off.
+    pub(super) cut: bool,
+}
+
+impl<P: Protocol> Walker<P> {
+    pub(super) fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
+        let (store, initial) = initial(protocol, bounds)?;
+        let permutations = if bounds.symmetry { permutations(protocol) } else { Vec::new() };
+        let cells = Cells::of(&store, &initial);
+        Ok(Walker {
+            has_faults: bounds.has_faults(),
+            cells,
+            store,
+            initial,
+            permutations,
+            ranked: protocol.tags_are_ranked(),
+            other: Work::default(),
+            least: Work::default(),
+            row: Work::default(),
+            picks: Vec::new(),
+            landings: Landings::new(),
+        })
+    }
+
+    /// Turns the row being worked on into its canonical form.
+    pub(super) fn canonize(&mut self) -> Landed {
+        let store = &mut self.store;
+        store.drop_dead(true);
+        if store.keeps_names {
+            store.saturate_stamps();
+        }
+        if self.ranked {
+            store.rank_tags();
+        }
+        let cut = store.bounds.tag_max.is_some_and(|most| store.has_tag_beyond(most));
+        let fingerprint = if self.permutations.is_empty() {
+            fingerprint(store.work.weight)
+        } else {
+            store.choose_symmetric(&self.permutations, &mut self.other, &mut self.least)
+        };
+        Landed { fingerprint, cut }
+    }
+
+    /// Everything that can happen in the row being worked on.
+    pub(super) fn options(&mut self, out: &mut Vec<Pick>) {
+        out.clear();
+        self.deliveries(out);
+        let left = self.left();
+        for node in self.store.layout.node_ids() {
+            self.local_options(node, &left, out);
+        }
+        self.link_options(out);
+        if self.store.bounds.clock == Clock::Digital && !self.store.is_urgent() {
+            out.push(Choice::Elapse(self.store.bounds.tick));
+        }
+    }
+
+    /// What is left of the fault budgets.
+    #[inline]
+    fn left(&self) -> Left {
+        if !self.has_faults {
+            return Left::default();
+        }
+        let Faults { losses, duplicates, crashes, pauses, .. } = *self.store.faults();
+        Left { losses, duplicates, crashes, pauses }
+    }
+
+    fn deliveries(&mut self, out: &mut Vec<Pick>) {
+        let left = self.left();
+        let store = &self.store;
+        for (at, &flight) in store.work.flights.iter().enumerate() {
+            if store.work.flights[..at].contains(&flight) {
+                continue;
+            }
+            let info = store.flight(flight);
+            let phase = store.phase(info.to);
+            if phase != Phase::Paused && !(store.bounds.keep_ignored && store.is_ignored(flight)) {
+                out.push(Choice::Deliver(flight));
+            }
+            if left.duplicates > 0 && phase == Phase::Up {
+                out.push(Choice::Duplicate(flight));
+            }
+            if left.losses > 0 {
+                out.push(Choice::Lose(flight));
+            }
+        }
+    }
+
+    fn local_options(&mut self, node: NodeId, left: &Left, out: &mut Vec<Pick>) {
+        let store = &mut self.store;
+        let phase = store.phase(node);
+        if phase == Phase::Up {
+            if exists::<P::Timer>() {
+                out.extend(store.firings(node).iter().map(|local| Choice::At(node, *local)));
+            }
+            if exists::<P::Record>() {
+                out.extend(store.syncs(node).iter().map(|local| Choice::At(node, *local)));
+            }
+            if exists::<P::Operation>() {
+                out.extend(store.invocation(node).map(|local| Choice::At(node, local)));
+            }
+            if exists::<P::Decision>() {
+                for at in store.decisions(node) {
+                    out.push(Choice::At(node, store.offered(at)));
+                }
+            }
+        }
+        if phase != Phase::Down && left.crashes > 0 {
+            out.extend(store.crashes(node).iter().map(|local| Choice::At(node, *local)));
+        }
+        let simple = match phase {
+            Phase::Up if left.pauses > 0 => Local::Pause,
+            Phase::Paused => Local::Resume,
+            Phase::Down if store.bounds.restart => Local::Restart,
+            Phase::Up | Phase::Down => return,
+        };
+        let local = store.local_index(node, simple);
+        out.push(Choice::At(node, local));
+    }
+
+    fn link_options(&mut self, out: &mut Vec<Pick>) {
+        if self.store.bounds.cuts == 0 {
+            return;
+        }
+        let faults = self.store.faults();
+        for from in self.store.layout.node_ids() {
+            for to in self.store.layout.node_ids().filter(|to| *to != from) {
+                if faults.cut.contains(&(from, to)) {
+                    out.push(Choice::Heal(from, to));
+                } else if faults.cuts > 0 {
+                    out.push(Choice::Cut(from, to));
+                }
+            }
+        }
+    }
+
+    /// Takes `pick` in the row being worked on, the way the odometer says, and pays for it.
+    pub(super) fn take(&mut self, pick: &Pick) {
+        let store = &mut self.store;
+        match pick {
+            Choice::Duplicate(_) => store.change_faults(|faults| faults.duplicates -= 1),
+            Choice::Lose(_) => store.change_faults(|faults| faults.losses -= 1),
+            Choice::Cut(..) => store.change_faults(|faults| faults.cuts -= 1),
+            Choice::At(_, local) => match store.local_of(*local).1 {
+                Local::Crash(_) => store.change_faults(|faults| faults.crashes -= 1),
+                Local::Pause => store.change_faults(|faults| faults.pauses -= 1),
+                _ => {}
+            },
+            Choice::Deliver(_) | Choice::Heal(..) | Choice::Elapse(_) => {}
+        }
+        let applied = apply(store, pick);
+        debug_assert!(applied.is_ok(), "an option was refused: {applied:?}");
+    }
+
+    /// The choice by what it is about, `elapsed` after the start: its stamps are then those of a plain world.
+    pub(super) fn named(&self, pick: &Pick, elapsed: Span) -> Named<P> {
+        let mut named = match pick {
+            Choice::Deliver(flight) => Choice::Deliver(self.store.envelope(*flight)),
+            Choice::Duplicate(flight) => Choice::Duplicate(self.store.envelope(*flight)),
+            Choice::Lose(flight) => Choice::Lose(self.store.envelope(*flight)),
+            Choice::At(node, local) => Choice::At(*node, self.store.local_of(*local).1.clone()),
+            Choice::Cut(from, to) => Choice::Cut(*from, *to),
+            Choice::Heal(from, to) => Choice::Heal(*from, *to),
+            Choice::Elapse(span) => Choice::Elapse(*span),
+        };
+        named.rename(&mut Shifting { span: -(elapsed.0 as i64), floor: i64::MIN });
+        named
+    }
+
+    /// A script without steps yet, for a walk from the initial row `start`.
+    pub(super) fn script_from(&self, start: &Work, starts: Vec<u32>) -> Script<P> {
+        let bounds = &self.store.bounds;
+        let offsets = self.store.offsets(start);
+        Script { tick: bounds.tick, untimed: bounds.clock == Clock::Untimed, offsets, starts, steps: Vec::new() }
+    }
+
+    /// The script steps of the way just taken: the choice, and the losses of links that were full.
+    pub(super) fn script_steps(&self, named: Named<P>, elapsed: Span) -> Vec<ScriptStep<P>> {
+        let first = ScriptStep { choice: named, answers: self.store.taken.answers.clone() };
+        let lost = self
+            .store
+            .taken
+            .overflowed
+            .iter()
+            .map(|flight| ScriptStep { choice: self.named(&Choice::Lose(*flight), elapsed), answers: Vec::new() });
+        std::iter::once(first).chain(lost).collect()
+    }
+}
+
+/// Whether there are values of the type at all.
+fn exists<T: 'static>() -> bool {
+    TypeId::of::<T>() != TypeId::of::<Never>()
+}
+
+impl<P: Protocol> Space for Walker<P> {
+    fn start(&mut self, out: &mut Successors) {
+        for initial in self.initial.clone() {
+            self.store.reset(&initial.row);
+            self.store.work.tags_changed = true;
+            let landed = self.canonize();
+            let work = &self.store.work;
+            out.push(landed.fingerprint, work.weight, 0, |cells| self.cells.write(work, cells));
+        }
+    }
+
+    fn expand(&mut self, row: Row<'_>, out: &mut Successors) {
+        let mut from = std::mem::take(&mut self.row);
+        let mut picks = std::mem::take(&mut self.picks);
+        self.cells.read(row, &mut from);
+        self.store.reset(&from);
+        self.options(&mut picks);
+        'picks: for pick in &picks {
+            loop {
+                self.store.reset(&from);
+                self.take(pick);
+                if !self.was_ignored(pick, &from) {
+                    self.land(out);
+                }
+                if out.has_fallen() {
+                    self.store.odometer.restart();
+                    break 'picks;
+                }
+                if !self.store.odometer.advance() {
+                    break;
+                }
+            }
+        }
+        self.row = from;
+        self.picks = picks;
+    }
+
+    fn fork(&self) -> Self {
+        Walker {
+            has_faults: self.has_faults,
+            cells: self.cells.clone(),
+            store: self.store.fork(),
+            initial: self.initial.clone(),
+            permutations: self.permutations.clone(),
+            ranked: self.ranked,
+            other: Work::default(),
+            least: Work::default(),
+            row: Work::default(),
+            picks: Vec::new(),
+            landings: Landings::new(),
+        }
+    }
+
+    fn begin(&mut self, moment: u64) {
+        self.store.moment = moment;
+        self.store.catch_up();
+    }
+
+    fn goal_names(&self) -> Vec<&'static str> {
+        self.store.goal_names().to_vec()
+    }
+
+    fn misfit(&self) -> Option<String> {
+        self.store.misfit.clone()
+    }
+
+    fn memory(&self) -> usize {
+        self.store.pool.memory() + self.landings.memory()
+    }
+
+    fn save(workers: &[&Self], out: &mut Writer<'_, '_>) -> io::Result<()> {
+        let mut exercised = Exercised::default();
+        workers.iter().for_each(|walker| exercised.join(&walker.store.exercised, u64::MAX));
+        exercised.save(out)?;
+        let mut pool = workers[0].store.pool.fork();
+        pool.catch_up();
+        pool.save(out)
+    }
+
+    fn load(&mut self, input: &mut Reader<'_, '_>) -> Result<(), String> {
+        self.store.exercised = Exercised::load(input)?;
+        self.store.pool.load(input)?;
+        self.store.catch_up();
+        Ok(())
+    }
+}
+
+impl<P: Protocol> Walker<P> {
+    /// Whether a message was delivered that changed nothing, and such messages stay in flight.
+    #[inline]
+    fn was_ignored(&self, pick: &Pick, from: &Work) -> bool {
+        match pick {
+            Choice::Deliver(flight) if self.store.bounds.keep_ignored => {
+                let work = &self.store.work;
+                work.weight == from.weight.wrapping_sub(self.store.pool.weight(*flight)) && work.fixed == from.fixed
+            }
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn land(&mut self, out: &mut Successors) {
+        let store = &mut self.store;
+        if let Some(violation) = store.taken.violation.take() {
+            out.fell(violation);
+            return;
+        }
+        let goals = store.taken.goals;
+        if self.permutations.is_empty() && !store.work.tags_changed && !store.knows_mortals {
+            // Nothing to make canonical but messages that nobody has asked about yet.
+            store.drop_dead(true);
+            if !store.work.tags_changed {
+                let work = &store.work;
+                out.push(fingerprint(work.weight), work.weight, goals, |cells| self.cells.write(work, cells));
+                return;
+            }
+        }
+        let raw = fingerprint(store.work.weight);
+        if let Some(known) = self.landings.find(raw) {
+            out.known(known, goals);
+            return;
+        }
+        let landed = self.canonize();
+        if landed.cut {
+            out.cut();
+            return;
+        }
+        self.landings.note(raw, landed.fingerprint);
+        let work = &self.store.work;
+        out.push(landed.fingerprint, work.weight, goals, |cells| self.cells.write(work, cells));
+    }
+}

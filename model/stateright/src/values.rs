@@ -1,0 +1,97 @@
+//! Values of foreign types, each stored once and named by a small integer.
+
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::Xxh3;
+
+/// A value's name.
+pub(crate) type Id = u32;
+
+/// 128 bits over what the value's `Hash` writes: the same on every machine of one endianness and word size.
+pub(crate) fn identity<T: Hash>(value: &T) -> u128 {
+    let mut hasher = Xxh3::new();
+    value.hash(&mut hasher);
+    hasher.digest128()
+}
+
+/// What a value of this identity adds to a state's sum at `place`.
+pub(crate) fn weight(place: u64, identity: u128) -> u64 {
+    seedbed_model::hash(place, &identity.to_le_bytes())
+}
+
+/// The fingerprint of a state of this sum; never 0.
+pub(crate) fn fingerprint(sum: u64) -> u64 {
+    seedbed_model::hash(u64::MAX, &sum.to_le_bytes()) | 1 << 63
+}
+
+/// A value and its identity.
+type Named<T> = (u128, Arc<T>);
+
+/// The values met so far. Workers share the names; each reads its own copy without a lock.
+pub(crate) struct Values<T> {
+    shared: Arc<Mutex<Vec<Named<T>>>>,
+    known: Vec<Named<T>>,
+    index: FxHashMap<u128, Id>,
+}
+
+impl<T> Values<T> {
+    pub(crate) fn new() -> Self {
+        Values { shared: Arc::default(), known: Vec::new(), index: FxHashMap::default() }
+    }
+
+    /// Another worker's copy: the same names.
+    pub(crate) fn fork(&self) -> Self {
+        let mut values = Values { shared: Arc::clone(&self.shared), ..Values::new() };
+        values.catch_up();
+        values
+    }
+
+    /// Learns what other workers have met.
+    pub(crate) fn catch_up(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        self.learn(&lock(&shared));
+    }
+
+    fn learn(&mut self, shared: &[Named<T>]) {
+        for (identity, value) in &shared[self.known.len()..] {
+            self.index.insert(*identity, self.known.len() as Id);
+            self.known.push((*identity, Arc::clone(value)));
+        }
+    }
+
+    /// The name of the value of this identity, made by `value` if it is new.
+    pub(crate) fn intern(&mut self, identity: u128, value: impl FnOnce() -> T) -> Id {
+        if let Some(&id) = self.index.get(&identity) {
+            return id;
+        }
+        let shared = Arc::clone(&self.shared);
+        let mut shared = lock(&shared);
+        self.learn(&shared);
+        if let Some(&id) = self.index.get(&identity) {
+            return id;
+        }
+        shared.push((identity, Arc::new(value())));
+        self.learn(&shared);
+        self.known.len() as Id - 1
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: Id) -> &Arc<T> {
+        &self.known[id as usize].1
+    }
+
+    pub(crate) fn identity(&self, id: Id) -> u128 {
+        self.known[id as usize].0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.known.len()
+    }
+}
+
+/// A worker that panicked leaves the list whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,97 @@
+//! Any `Model` as a space: its states are wholes, each stored once.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use seedbed_model::Violation;
+use seedbed_model::explore::{Row, Space, Successors};
+use stateright::{Expectation, Model};
+
+use crate::values::{Values, fingerprint, identity};
+
+pub(crate) struct Whole<M: Model> {
+    model: Arc<M>,
+    states: Values<M::State>,
+    reached: Vec<bool>,
+}
+
+impl<M> Whole<M>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Hash + Send + Sync,
+{
+    pub(crate) fn new(model: Arc<M>) -> Self {
+        let reached = vec![false; model.properties().len()];
+        Whole { model, states: Values::new(), reached }
+    }
+
+    /// Bits of the `Sometimes` properties that held somewhere.
+    pub(crate) fn reached(&self) -> &[bool] {
+        &self.reached
+    }
+
+    fn push(&mut self, state: M::State, out: &mut Successors) {
+        if !self.model.within_boundary(&state) {
+            return;
+        }
+        let identity = identity(&state);
+        let sum = identity as u64;
+        let id = self.states.intern(identity, || state);
+        out.push(fingerprint(sum), sum, 0, |row| row.push(id));
+    }
+
+    fn judge(&mut self, state: &M::State) -> Option<&'static str> {
+        for (index, property) in self.model.properties().iter().enumerate() {
+            if self.reached[index] {
+                continue;
+            }
+            let holds = (property.condition)(&self.model, state);
+            match property.expectation {
+                Expectation::Always if !holds => return Some(property.name),
+                Expectation::Sometimes => self.reached[index] = holds,
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+impl<M> Space for Whole<M>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Hash + Send + Sync,
+{
+    fn start(&mut self, out: &mut Successors) {
+        for state in self.model.init_states() {
+            self.push(state, out);
+        }
+    }
+
+    fn expand(&mut self, row: Row<'_>, out: &mut Successors) {
+        let state = Arc::clone(self.states.get(row.cells[0]));
+        if let Some(name) = self.judge(&state) {
+            let detail = format!("{name} does not hold");
+            out.fell_here(Violation { property: name.to_owned(), detail });
+            return;
+        }
+        let mut actions = Vec::new();
+        self.model.actions(&state, &mut actions);
+        for action in actions {
+            if let Some(next) = self.model.next_state(&state, action) {
+                self.push(next, out);
+            }
+        }
+    }
+
+    fn fork(&self) -> Self {
+        Whole { states: self.states.fork(), ..Whole::new(Arc::clone(&self.model)) }
+    }
+
+    fn begin(&mut self, _: u64) {
+        self.states.catch_up();
+    }
+
+    fn memory(&self) -> usize {
+        self.states.len() * (size_of::<M::State>() + 96)
+    }
+}
