@@ -40,12 +40,7 @@ pub fn check<P: Protocol>(
         return Err("stateright's depth-first search misses states within a bound on depth; use breadth first".into());
     }
     let jobs = if bounds.depth.is_some() { 1 } else { strategy.jobs };
-    let mut builder =
-        WorldModel::new(protocol, bounds)?.checker().threads(jobs).finish_when(HasDiscoveries::AnyFailures);
-    if let Some(depth) = bounds.depth {
-        // stateright counts the start as depth 1, and does not expand states at its target.
-        builder = builder.target_max_depth(depth as usize + 1);
-    }
+    let builder = WorldModel::new(protocol, bounds)?.checker().threads(jobs).finish_when(HasDiscoveries::AnyFailures);
     match strategy.order {
         Order::BreadthFirst => finish(builder.spawn_bfs(), protocol, bounds, watch),
         Order::DepthFirst => finish(builder.spawn_dfs(), protocol, bounds, watch),
@@ -66,6 +61,7 @@ fn finish<P: Protocol>(
         return Err(why);
     }
     let found = fall(&checker);
+    // stateright counts the start as depth 1.
     let depth = (checker.max_depth() as u32).saturating_sub(1);
     let exhausted = found.is_none() && stopped.is_none();
     let stats = Stats {
@@ -73,7 +69,7 @@ fn finish<P: Protocol>(
         total: checker.state_count() as u64,
         depth,
         exhausted,
-        cut: model.noting(|notes| notes.cut) || (exhausted && bounds.depth.is_some_and(|most| depth >= most)),
+        cut: model.noting(|notes| notes.cut),
         ..Stats::default()
     };
     let (script, verdict) = match (found, stopped) {

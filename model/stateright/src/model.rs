@@ -43,7 +43,7 @@ pub(crate) struct Claim {
 pub(crate) struct Notes {
     pub(crate) exercised: Exercised,
     pub(crate) reached: BTreeSet<&'static str>,
-    /// Whether a bound on tags cut a state off.
+    /// Whether a bound on tags or depth cut a state off.
     pub(crate) cut: bool,
     /// Why the bounds do not fit the protocol.
     pub(crate) misfit: Option<String>,
@@ -64,6 +64,9 @@ struct Inner<P: Protocol> {
     key: [u64; 2],
     /// What fell on the way here. Nothing follows then.
     falls: Vec<Violation>,
+    /// Steps from the start on the way here. stateright has a bound of its own on depth, but leaves out what falls on
+    /// the last step within it.
+    depth: u32,
     /// Goals that the starts reached, if this is a start.
     begun: BTreeSet<&'static str>,
     names: Arc<[String]>,
@@ -107,7 +110,7 @@ impl<P: Protocol> WorldModel<P> {
     }
 
     /// The state that a way leads to.
-    fn state(&self, way: &Way<P>, before: &World<P>, begun: BTreeSet<&'static str>) -> State<P> {
+    fn state(&self, way: &Way<P>, before: &World<P>, begun: BTreeSet<&'static str>, depth: u32) -> State<P> {
         let mut world = way.next.as_ref().unwrap_or(before).clone();
         if self.reductions.dead {
             world.bury(&self.protocol, false);
@@ -121,6 +124,7 @@ impl<P: Protocol> WorldModel<P> {
                 world: encoding(&world),
                 key: [hash(0, &bytes), hash(1, &bytes)],
                 falls: way.violations.clone(),
+                depth,
                 begun,
                 names: self.names.clone(),
                 ways: OnceLock::new(),
@@ -136,6 +140,10 @@ impl<P: Protocol> WorldModel<P> {
         if !state.inner.falls.is_empty() || self.stopped.load(Ordering::Relaxed) {
             return Vec::new();
         }
+        if self.bounds.depth.is_some_and(|most| state.inner.depth >= most) {
+            self.noting(|notes| notes.cut = true);
+            return Vec::new();
+        }
         let world = state.world();
         let mut exercised = Exercised::default();
         let ways = world.ways_noting(&self.protocol, &self.bounds, &mut exercised);
@@ -146,7 +154,7 @@ impl<P: Protocol> WorldModel<P> {
             Vec::new()
         });
         let action = |way: Way<P>| {
-            let next = self.state(&way, &world, BTreeSet::new());
+            let next = self.state(&way, &world, BTreeSet::new(), state.inner.depth + 1);
             (way.reached, Action { steps: encoding(&way.steps), next })
         };
         ways.into_iter().map(action).collect()
@@ -184,7 +192,7 @@ impl<P: Protocol> Model for WorldModel<P> {
         let starts = World::initial(&self.protocol, &self.bounds).unwrap_or_default();
         self.noting(|notes| notes.reached.extend(starts.iter().flat_map(|way| way.reached.iter().copied())));
         let blank = |way: &Way<P>| way.next.clone();
-        let state = |way: &Way<P>| blank(way).map(|world| self.state(way, &world, way.reached.clone()));
+        let state = |way: &Way<P>| blank(way).map(|world| self.state(way, &world, way.reached.clone(), 0));
         starts.iter().filter_map(state).collect()
     }
 

@@ -33,7 +33,7 @@ fn option_env_at_run(name: &str) -> Option<String> {
 
 /// The same models in every run: a failure is shrunk and shown whole.
 fn runner(cases: u32) -> TestRunner {
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 100, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 30, ..Config::default() };
     TestRunner::new_with_rng(
         config,
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),

@@ -8,7 +8,7 @@ use crate::generate::Sample;
 use crate::table::Table;
 
 /// A level is expanded while there are fewer states than this; a sample with more is explored to that depth.
-const STATES_MAX: usize = 150;
+const STATES_MAX: usize = 100;
 
 /// What a sample's exploration must find.
 pub(crate) struct Truth {
@@ -110,7 +110,8 @@ impl Truth {
                 expanded = index + 1;
             }
         }
-        let is_whole = expanded == graph.worlds.len() || !graph.falls.is_empty();
+        // A sample in which something falls may go on for ever: then it too is explored no further than it was here.
+        let is_whole = expanded == graph.worlds.len() && graph.falls.is_empty();
         let fall = if graph.falls.is_empty() {
             let depth = sample.table.again.then(|| graph.cut_off(expanded)).flatten();
             depth.map(|depth| Fall { properties: BTreeSet::from(["again".to_owned()]), steps: depth as usize })
