@@ -19,7 +19,6 @@ pub mod exit;
 mod exploration;
 mod face;
 mod file;
-mod history;
 mod library;
 mod params;
 mod pin;

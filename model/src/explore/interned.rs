@@ -80,6 +80,8 @@ pub(super) struct Initial {
     pub(super) row: Work,
     /// What the starts drew, in order.
     pub(super) starts: Vec<u32>,
+    /// What fell while they started.
+    pub(super) violation: Option<Violation>,
 }
 
 /// One way a step can go: what it does to a row, small and flat, since every transition reads one.
@@ -349,7 +351,8 @@ pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Int
                 crate::world::apply(&mut store, &crate::Choice::At(node, local))
                     .map_err(|refused| refused.to_string())?;
             }
-            rows.push(Initial { row: store.work.clone(), starts: store.taken.answers.clone() });
+            let starts = store.taken.answers.clone();
+            rows.push(Initial { row: store.work.clone(), starts, violation: store.taken.violation.take() });
             if !store.odometer.advance() {
                 break;
             }

@@ -44,7 +44,7 @@ impl<P: Protocol> Walker<P> {
     }
 
     fn first_row(&mut self, goal: u64, names: Names) -> Option<(Work, Vec<u32>)> {
-        for Initial { row, starts } in self.initial.clone() {
+        for Initial { row, starts, .. } in self.initial.clone() {
             self.store.reset(&row);
             self.store.work.tags_changed = true;
             if self.canonize().fingerprint == goal {

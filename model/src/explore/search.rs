@@ -229,10 +229,12 @@ impl<S: Space> Search<S> {
         let mut found = Successors { from: ROOT, ..Successors::default() };
         self.workers[0].space.begin(0);
         self.workers[0].space.start(&mut found);
-        let bad = found.fallen.take().map(|violation| Bad { state: ROOT, violation, in_state: found.fallen_here });
-        let chunk = Chunk { number: 0, found, open: Vec::new(), bad };
+        let fallen = found.fallen.take().zip(found.entries.last().map(|entry| entry.fingerprint));
+        let chunk = Chunk { number: 0, found, open: Vec::new(), bad: None };
         let mut first = Vec::new();
         self.take(vec![chunk], &mut first);
+        // What falls while a system starts falls in the start that was handed over last.
+        self.bad = fallen.map(|(violation, start)| Bad { state: self.table.number(start), violation, in_state: true });
         self.first = first;
     }
 
@@ -243,6 +245,9 @@ impl<S: Space> Search<S> {
             (level, next) = self.load(subject, *from)?;
         }
         loop {
+            if self.bad.is_some() {
+                return Ok(());
+            }
             if level.is_empty() {
                 self.stats.exhausted = true;
                 return Ok(());
@@ -424,7 +429,7 @@ impl<S: Space> Search<S> {
         }
         self.stats.unique = self.table.len() as u64;
         let fall = self.bad.take().map(|bad| Fall {
-            path: if bad.state == ROOT { Vec::new() } else { self.table.path_to(bad.state) },
+            path: self.table.path_to(bad.state),
             violation: bad.violation,
             in_state: bad.in_state,
         });

@@ -42,6 +42,15 @@ impl Table {
         self.shards[shard_of(fingerprint)].contains(fingerprint)
     }
 
+    /// The number of a state seen before.
+    ///
+    /// # Panics
+    /// If it was not.
+    pub(super) fn number(&self, fingerprint: u64) -> u32 {
+        let shard = &self.shards[shard_of(fingerprint)];
+        shard.find(fingerprint).map(|index| shard.number_of(index)).expect("the state was seen")
+    }
+
     pub(super) fn len(&self) -> usize {
         self.shards.iter().map(Shard::len).sum()
     }

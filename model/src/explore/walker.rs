@@ -301,6 +301,10 @@ impl<P: Protocol> Space for Walker<P> {
             let landed = self.canonize();
             let work = &self.store.work;
             out.push(landed.fingerprint, work.weight, 0, |cells| self.cells.write(work, cells));
+            if let Some(violation) = initial.violation {
+                out.fell_here(violation);
+                return;
+            }
         }
     }
 
@@ -386,8 +390,11 @@ impl<P: Protocol> Walker<P> {
     fn was_ignored(&self, pick: &Pick, from: &Work) -> bool {
         match pick {
             Choice::Deliver(flight) if self.store.bounds.keep_ignored => {
-                let work = &self.store.work;
-                work.weight == from.weight.wrapping_sub(self.store.pool.weight(*flight)) && work.fixed == from.fixed
+                let (work, taken) = (&self.store.work, &self.store.taken);
+                taken.violation.is_none()
+                    && taken.goals == 0
+                    && work.weight == from.weight.wrapping_sub(self.store.pool.weight(*flight))
+                    && work.fixed == from.fixed
             }
             _ => false,
         }
