@@ -80,8 +80,7 @@ fn the_lease_on_timers_has_the_same_states_under_drift_and_with_a_crash() {
 
 #[test]
 fn the_lease_on_stamps_has_the_same_states_for_every_offset() {
-    let params =
-        lease_stamps::Params { holders: 1, lease: Span::ticks(3), offset: Span::ticks(1), ..Default::default() };
+    let params = lease_stamps::Params { holders: 1, lease: Span::ticks(3), offset: Span::ticks(1) };
     let protocol = build::<lease_stamps::LeaseStamps>(&params, &[]);
     agree(&protocol, &Bounds { capacity: Some(1), delay: Some(0), ..Bounds::default() }, Transitions::MayRepeat);
 }

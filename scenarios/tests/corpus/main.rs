@@ -68,7 +68,6 @@ fn every_mode_gives_one_answer() {
         panic!("{failure}");
     }
     let [big, whole, fell, cut_off] = telling.get();
-    eprintln!("{big} big, {whole} whole, {fell} fell, {cut_off} cut off");
     let enough = cases() / 20;
     for count in [big, whole, fell, cut_off] {
         assert!(count >= enough, "the corpus is one-sided: {:?}", telling.get());
@@ -88,7 +87,6 @@ fn planted_faults_are_caught() {
             MODES[0].judge(&broken, &truth).is_err()
         });
         let caught = caught.count();
-        eprintln!("{planted:?}: {caught}");
         assert!(caught > 5, "{planted:?}: caught in {caught} of 60 models");
     }
 }

@@ -105,10 +105,9 @@ impl Truth {
         let (mut expanded, mut level) = (0, 0);
         while graph.falls.is_empty() && expanded < graph.worlds.len() && goes_on(graph.worlds.len(), level) {
             level += 1;
-            for index in expanded..graph.worlds.len() {
-                graph.expand(sample, key, index);
-                expanded = index + 1;
-            }
+            let count = graph.worlds.len();
+            (expanded..count).for_each(|index| graph.expand(sample, key, index));
+            expanded = count;
         }
         // A sample in which something falls may go on for ever: then it too is explored no further than it was here.
         let is_whole = expanded == graph.worlds.len() && graph.falls.is_empty();
