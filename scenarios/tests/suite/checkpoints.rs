@@ -10,7 +10,7 @@ use crate::folder::Folder;
 fn check(checkpoints: &Path, json: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_seedbed"));
     command.args(["check", "paxos", "--bound", "name=crash", "-p", "clients=2"]);
-    command.args(["--depth", "17", "--jobs", "2", "--checkpoint-every", "5ms", "--checkpoint"]);
+    command.args(["--jobs", "2", "--checkpoint-every", "5ms", "--checkpoint"]);
     command.arg(checkpoints).arg("--json").arg(json).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }

@@ -101,11 +101,17 @@ impl<P: Protocol> Interned<P> {
         let new = self.intern_pieces(block, &core, &parts, core_names, part_names);
         let changed = block.slots().zip(old.into_iter().zip(new)).filter(|(_, (old, new))| old != new);
         let writes: Vec<Write> = changed.map(|(slot, (old, new))| Write { slot, old, new }).collect();
-        let answers = odometer.digits.iter().map(|(digit, _)| *digit).collect();
-        self.branch_of(node, &writes, effects, answers)
+        let answers: Box<[u32]> = odometer.digits.iter().map(|(digit, _)| *digit).collect();
+        let is_delivery = matches!(self.locals.get(local).1, Local::Deliver(..));
+        let branch = self.branch_of(node, &writes, effects, is_delivery);
+        if answers.is_empty() {
+            branch
+        } else {
+            Branch { extra: self.keep_extra(Extra { answers, broken: None }), ..branch }
+        }
     }
 
-    fn branch_of(&mut self, node: NodeId, writes: &[Write], effects: Vec<Effect<P>>, answers: Box<[u32]>) -> Branch {
+    fn branch_of(&mut self, node: NodeId, writes: &[Write], effects: Vec<Effect<P>>, is_delivery: bool) -> Branch {
         let (mut sends, mut timer_ops, mut events, mut marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
             match effect {
@@ -122,14 +128,17 @@ impl<P: Protocol> Interned<P> {
                 Effect::RespondAfter { .. } => {}
             }
         }
-        for mark in &marks {
-            self.exercised.reached.note(mark, self.moment);
+        // A message that changes nothing and stays in flight was not delivered: what its step marked did not happen.
+        let is_nothing = writes.is_empty() && sends.is_empty() && timer_ops.is_empty() && events.is_empty();
+        if !(is_nothing && self.bounds.keep_ignored && is_delivery) {
+            for mark in &marks {
+                self.exercised.reached.note(mark, self.moment);
+            }
         }
         let goals = self.goal_bits(&marks);
         let timer_ops = if timer_ops.is_empty() { NONE } else { self.intern_ops(timer_ops) };
         let events = if events.is_empty() { NONE } else { self.intern_events(node, events) };
-        let extra = if answers.is_empty() { NONE } else { self.keep_extra(Extra { answers, broken: None }) };
-        Branch { timer_ops, events, goals, extra, ..self.flat_branch(writes, &sends) }
+        Branch { timer_ops, events, goals, ..self.flat_branch(writes, &sends) }
     }
 
     fn flat_branch(&mut self, writes: &[Write], sends: &[Id]) -> Branch {
