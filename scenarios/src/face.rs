@@ -157,11 +157,7 @@ impl<F: Family> Face for FamilyFace<F> {
             .script
             .map(|script| Counterexample { replayed: replayed(&protocol, &script), script: pinned(&script) });
         if let (Verdict::Violated(fell), Some(shown)) = (&found.verdict, &counterexample) {
-            // A mutant may break the rule of `Tag`; its path then may exist under renaming alone, and is shown with the
-            // remark that it does not replay. The whole protocol has no such excuse.
-            if setup.mutants.is_empty() || shown.replayed.drift.is_none() {
-                certify(&protocol, &fell.property, &shown.replayed)?;
-            }
+            certify(&protocol, &fell.property, &shown.replayed)?;
         }
         Ok(Explored {
             verdict: found.verdict,

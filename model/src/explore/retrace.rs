@@ -1,10 +1,15 @@
 //! The way to a violation, walked again over rows whose names are not canonical.
+//!
+//! A message that acts as another does was exchanged for it in the search, and stayed exchanged even where its receiver went
+//! down and nothing more can be said of it. A walk over rows with their own names keeps the message, so that a plain world
+//! finds it in flight, and remembers what it stands for.
 
-use super::interned::{Initial, Work};
+use super::interned::{Flight, Initial, Work};
 use super::search::Fall;
 use super::walker::Walker;
+use crate::plain::Envelope;
 use crate::property::Violation;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Relevance};
 use crate::script::{Script, ScriptStep};
 use crate::time::Span;
 use crate::world::Choice;
@@ -15,6 +20,9 @@ enum Names {
     AsTheyAre,
     Renamed,
 }
+
+/// Messages in flight, each with the one it was exchanged for in the search.
+type StandsFor<M> = Vec<(Envelope<M>, Envelope<M>)>;
 
 impl<P: Protocol> Walker<P> {
     /// The script of the way to `fall`.
@@ -29,16 +37,20 @@ impl<P: Protocol> Walker<P> {
         self.store.keeps_names = names == Names::AsTheyAre;
         let (mut row, starts) = self.first_row(fall.path[0], names)?;
         let mut script = self.script_from(&row, starts);
+        let mut stands_for = StandsFor::new();
         for &goal in &fall.path[1..] {
             let lands = |landed, violation: Option<&Violation>| violation.is_none() && landed == goal;
-            let (steps, next) = self.step_to(&row, elapsed_in(&script), names, lands)?;
+            let (steps, next) = self.step_to(&row, elapsed_in(&script), names, &stands_for, lands)?;
             script.steps.extend(steps);
             row = next;
+            if names == Names::AsTheyAre {
+                stands_for = self.exchanged(&row, &stands_for);
+            }
         }
         if !fall.in_state {
             let falls =
                 |_, violation: Option<&Violation>| violation.is_some_and(|v| v.property == fall.violation.property);
-            script.steps.extend(self.step_to(&row, elapsed_in(&script), names, falls)?.0);
+            script.steps.extend(self.step_to(&row, elapsed_in(&script), names, &stands_for, falls)?.0);
         }
         Some(script)
     }
@@ -55,12 +67,43 @@ impl<P: Protocol> Walker<P> {
         None
     }
 
+    /// Exchanges the messages of the row being worked on for what they stand for.
+    fn exchange(&mut self, stands_for: &StandsFor<P::Message>) {
+        for at in 0..self.store.work.flights.len() {
+            let flight = self.store.decode_flight(self.store.work.flights[at]);
+            if let Some((_, other)) = stands_for.iter().find(|(message, _)| *message == flight.envelope) {
+                let other = self.store.intern_flight(Flight { envelope: other.clone(), life: flight.life });
+                self.store.replace_flight(at, other);
+            }
+        }
+    }
+
+    /// What the messages of `row` stand for now, of which those of `before` stood for something already.
+    fn exchanged(&mut self, row: &Work, before: &StandsFor<P::Message>) -> StandsFor<P::Message> {
+        self.store.reset(row);
+        self.exchange(before);
+        let mut stands_for = StandsFor::new();
+        for at in 0..row.flights.len() {
+            let known = self.store.work.flights[at];
+            let other = match self.store.relevance(known) {
+                Relevance::Same(other) => other,
+                _ => known,
+            };
+            let (message, other) = (self.store.envelope(row.flights[at]), self.store.envelope(other));
+            if message != other {
+                stands_for.push((message, other));
+            }
+        }
+        stands_for
+    }
+
     /// The first way on from `row` that `wanted` accepts, and the row it leads to.
     fn step_to(
         &mut self,
         row: &Work,
         elapsed: Span,
         names: Names,
+        stands_for: &StandsFor<P::Message>,
         wanted: impl Fn(u64, Option<&Violation>) -> bool,
     ) -> Option<(Vec<ScriptStep<P>>, Work)> {
         let walker = self;
@@ -78,6 +121,7 @@ impl<P: Protocol> Walker<P> {
                 let violation = walker.store.taken.violation.take();
                 walker.store.drop_dead(false);
                 let kept = walker.store.work.clone();
+                walker.exchange(stands_for);
                 walker.store.work.tags_changed = true;
                 let landed = if violation.is_none() { walker.canonize().fingerprint } else { 0 };
                 if wanted(landed, violation.as_ref()) {
