@@ -3,60 +3,21 @@
 //! One test, alone in its process: the allocator counts what every thread does.
 
 mod common;
+#[path = "../examples/ping_pong/mod.rs"]
+mod ping_pong;
 
 use std::alloc::System;
 
 use common::{Probe, everything};
-use seedbed_model::{Canonical, Context, Effect, Input, Named, Never, NodeId, Nonce, Protocol, Span};
+use ping_pong::PingPong;
+use seedbed_model::{Effect, Named, NodeId, Protocol, Span};
 use seedbed_sim::{FaultMix, Seed, Settings, Tracer, simulate};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-const NODE_COUNT: u16 = 5;
 const RUN_COUNT: u32 = 8;
-
-/// Each node asks the next one, and asks again when it has its answer.
-#[derive(Debug, Clone)]
-struct PingPong;
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-enum Message {
-    Request(u64),
-    Answer(u64),
-}
-
-impl Protocol for PingPong {
-    type State = u64;
-    type Message = Message;
-    type Timer = Never;
-    type Record = Never;
-    type Durable = ();
-    type Operation = Never;
-    type Answer = Never;
-    type Decision = Never;
-    type Observation = Never;
-    type Monitor = ();
-
-    fn nodes(&self) -> Vec<String> {
-        (0..NODE_COUNT).map(|node| format!("node-{node}")).collect()
-    }
-    fn start(&self, (): &(), _: Nonce, cx: &mut Context<'_, Self>) -> u64 {
-        cx.send(NodeId((cx.node().0 + 1) % NODE_COUNT), Message::Request(0));
-        0
-    }
-    fn step(&self, count: &mut u64, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        match input {
-            Input::Message { from, message: Message::Request(number) } => cx.send(from, Message::Answer(number)),
-            Input::Message { from, message: Message::Answer(number) } => {
-                *count += 1;
-                cx.send(from, Message::Request(number + 1));
-            }
-            _ => {}
-        }
-    }
-}
 
 /// Messages of a run so long, and how often it asked for memory: the least of some runs, for the thread that waits for
 /// the test may ask meanwhile.

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::time::Span;
+use super::odometer::Odometer;
+use crate::script;
+use crate::time::{ClockBound, Span};
 
 /// The bounds of one exploration. Printed with every verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +67,32 @@ pub enum Lengths {
 }
 
 impl Bounds {
+    /// The real length [ns] of a timer set for `span` on a clock within `clock`: the odometer's, where these bounds leave it
+    /// open. What a script must answer for it goes to `answers`.
+    ///
+    /// # Errors
+    /// If the tick is too coarse for the span.
+    pub fn length(
+        &self,
+        span: Span,
+        clock: ClockBound,
+        odometer: &mut Odometer,
+        answers: &mut Vec<u32>,
+    ) -> Result<u64, String> {
+        let range = script::lengths(span, clock, self.tick)?;
+        let count = (range.end() - range.start() + 1) as usize;
+        if count == 1 {
+            return Ok(range.start() * self.tick.0);
+        }
+        let index = match (self.clock, self.lengths) {
+            (Clock::Untimed, _) => 0,
+            (Clock::Digital, Lengths::Longest) => count - 1,
+            (Clock::Digital, Lengths::All) => odometer.pick(count),
+        };
+        answers.push(index as u32);
+        Ok((range.start() + index as u64) * self.tick.0)
+    }
+
     /// Whether any kind of fault has a budget.
     pub fn has_faults(&self) -> bool {
         self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.pauses > 0 || self.cuts > 0

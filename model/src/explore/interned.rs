@@ -8,16 +8,16 @@ mod offers;
 mod steps;
 mod store;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustc_hash::FxHashMap;
 
-use super::bounds::{Bounds, Clock, Lengths};
-use super::checkpoint::{Reader, Writer};
+use super::bounds::{Bounds, Clock};
+use super::exercised::Exercised;
 use super::layout::{Block, Layout};
 use super::memo::{Dependencies, Memo};
+use super::odometer::Odometer;
 use super::pool::{ABSENT, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
 use crate::canonical::{Canonical, Decoder, Encoder, SplitPart, encoding, hash};
 use crate::host::{Host, Local, Phase};
@@ -25,7 +25,6 @@ use crate::name::NodeId;
 use crate::plain::Envelope;
 use crate::property::{DeadlineOp, Violation, Watch};
 use crate::protocol::{Effect, Event, Protocol, Relevance, Surroundings};
-use crate::script;
 use crate::time::{Span, Stamp, Timers};
 use crate::trace::encode_effect;
 use crate::world::{Lapse, Refused, Store};
@@ -118,45 +117,6 @@ struct Fold {
     violation: Option<Violation>,
 }
 
-/// The odometer over everything a choice leaves open: which branch, which length, which message a full link loses.
-#[derive(Debug, Default)]
-pub(super) struct Odometer {
-    digits: Vec<(u32, u32)>,
-    at: usize,
-}
-
-impl Odometer {
-    fn pick(&mut self, count: usize) -> usize {
-        if count <= 1 {
-            return 0;
-        }
-        if self.at == self.digits.len() {
-            self.digits.push((0, count as u32));
-        }
-        let digit = self.digits[self.at].0;
-        self.at += 1;
-        digit as usize
-    }
-
-    /// Begins anew, wherever it was.
-    pub(super) fn restart(&mut self) {
-        self.digits.clear();
-        self.at = 0;
-    }
-
-    /// Moves on to the next combination; false after the last, ready to begin again.
-    pub(super) fn advance(&mut self) -> bool {
-        self.at = 0;
-        while let Some((digit, count)) = self.digits.pop() {
-            if digit + 1 < count {
-                self.digits.push((digit + 1, count));
-                return true;
-            }
-        }
-        false
-    }
-}
-
 /// What happened in the step being taken, beside the new row.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
@@ -168,104 +128,6 @@ pub(super) struct Taken {
     pub(super) violation: Option<Violation>,
     /// Bits of the `reachable always` goals reached.
     pub(super) goals: u32,
-}
-
-/// What occurred, each with the first moment at which it did: of two workers, either may have gone beyond the moment at
-/// which the search ends.
-#[derive(Debug, Clone)]
-pub(super) struct Met<T>(BTreeMap<T, u64>);
-
-impl<T: Ord + Copy> Met<T> {
-    fn note(&mut self, what: T, moment: u64) {
-        self.0.entry(what).or_insert(moment);
-    }
-
-    /// Adds what `other` met no later than `last`, and forgets all that is later.
-    fn join(&mut self, other: &Self, last: u64) {
-        for (what, moment) in &other.0 {
-            let known = self.0.entry(*what).or_insert(*moment);
-            *known = (*known).min(*moment);
-        }
-        self.0.retain(|_, moment| *moment <= last);
-    }
-
-    pub(super) fn contains(&self, what: &T) -> bool {
-        self.0.contains_key(what)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = T> {
-        self.0.keys().copied()
-    }
-}
-
-impl Met<usize> {
-    fn save(&self, out: &mut Writer<'_, '_>) -> io::Result<()> {
-        out.longs(&self.0.iter().flat_map(|(what, moment)| [*what as u64, *moment]).collect::<Vec<_>>())
-    }
-
-    fn load(input: &mut Reader<'_, '_>) -> Result<Self, String> {
-        let pairs = input.longs()?;
-        Ok(Met(pairs.chunks_exact(2).map(|pair| (pair[0] as usize, pair[1])).collect()))
-    }
-}
-
-impl<T> Default for Met<T> {
-    fn default() -> Self {
-        Met(BTreeMap::new())
-    }
-}
-
-/// Kinds of input and output that occurred, marks and goals.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Exercised {
-    pub(super) messages: Met<usize>,
-    pub(super) timers: Met<usize>,
-    pub(super) records: Met<usize>,
-    pub(super) operations: Met<usize>,
-    pub(super) decisions: Met<usize>,
-    pub(super) reached: Met<&'static str>,
-}
-
-impl Exercised {
-    /// Writes all of it.
-    pub(super) fn save(&self, out: &mut Writer<'_, '_>) -> io::Result<()> {
-        for kinds in [&self.messages, &self.timers, &self.records, &self.operations, &self.decisions] {
-            kinds.save(out)?;
-        }
-        out.number(self.reached.0.len() as u64)?;
-        for (name, moment) in &self.reached.0 {
-            out.text(name.as_bytes())?;
-            out.number(*moment)?;
-        }
-        Ok(())
-    }
-
-    /// Reads it back. Names outlive the process that reads them: marks have no list of their names to be found in.
-    pub(super) fn load(input: &mut Reader<'_, '_>) -> Result<Self, String> {
-        let mut exercised = Exercised {
-            messages: Met::load(input)?,
-            timers: Met::load(input)?,
-            records: Met::load(input)?,
-            operations: Met::load(input)?,
-            decisions: Met::load(input)?,
-            reached: Met::default(),
-        };
-        for _ in 0..input.number()? {
-            let name = String::from_utf8(input.text()?).map_err(|_| "a goal's name is not UTF-8".to_owned())?;
-            exercised.reached.note(name.leak(), input.number()?);
-        }
-        Ok(exercised)
-    }
-
-    /// Adds what another worker met, up to the moment `last`.
-    pub(super) fn join(&mut self, other: &Self, last: u64) {
-        self.messages.join(&other.messages, last);
-        self.timers.join(&other.timers, last);
-        self.records.join(&other.records, last);
-        self.operations.join(&other.operations, last);
-        self.decisions.join(&other.decisions, last);
-        self.reached.join(&other.reached, last);
-    }
 }
 
 /// One way to carry out what a step does to its timers: the timers afterwards, and the answers for the script.

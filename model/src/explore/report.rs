@@ -1,11 +1,10 @@
 //! What a verdict must say beside its answer: where the model is smaller than the protocol, and what never occurred.
 
 use super::bounds::{Bounds, Clock, Lengths};
-use super::interned::{Exercised, Met};
+use super::exercised::Exercised;
 use super::search::Searched;
 use super::walker::Walker;
 use super::{Exploration, Verdict};
-use crate::canonical::Canonical;
 use crate::name::NodeId;
 use crate::protocol::Protocol;
 use crate::time::Span;
@@ -31,8 +30,8 @@ pub(super) fn exploration<P: Protocol>(protocol: &P, bounds: &Bounds, found: Sea
     Exploration {
         verdict,
         script,
-        reached: exercised.reached.iter().collect(),
-        unexercised: unexercised::<P>(&exercised, protocol),
+        reached: exercised.reached(),
+        unexercised: exercised.missing::<P>(),
         abstractions: abstractions(protocol, bounds),
         stats,
     }
@@ -104,21 +103,5 @@ pub fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
         all.push("interchangeable nodes are interchanged".to_owned());
     }
     all.push("steps are atomic; records become durable one at a time, at any time".to_owned());
-    all
-}
-
-/// Message kinds, timers, records, operations and decisions that never occurred.
-pub(super) fn unexercised<P: Protocol>(exercised: &Exercised, _: &P) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut missing = |what: &str, kinds: &[&str], seen: &Met<usize>| {
-        all.extend(
-            kinds.iter().enumerate().filter(|(kind, _)| !seen.contains(kind)).map(|(_, name)| format!("{what} {name}")),
-        );
-    };
-    missing("message", P::Message::KINDS, &exercised.messages);
-    missing("timer", P::Timer::KINDS, &exercised.timers);
-    missing("record", P::Record::KINDS, &exercised.records);
-    missing("operation", P::Operation::KINDS, &exercised.operations);
-    missing("decision", P::Decision::KINDS, &exercised.decisions);
     all
 }

@@ -21,6 +21,21 @@ use crate::check::{Reads, Rules};
 use crate::network::{Kind, Parcel, network, parcels};
 use crate::values::{Id, Values, fingerprint, identity, weight};
 
+/// An actor that several workers can search: whatever it is made of can be shared between threads, and messages and
+/// timers have an order. Implemented for all that are.
+pub trait SharedActor:
+    Actor<Msg: Ord + Shared, Timer: Ord + Shared, State: Shared, Random: Shared, Storage: Shared> + Shared + 'static
+{
+}
+impl<A> SharedActor for A where
+    A: Actor<Msg: Ord + Shared, Timer: Ord + Shared, State: Shared, Random: Shared, Storage: Shared> + Shared + 'static
+{
+}
+
+/// What can be shared between threads.
+pub trait Shared: Send + Sync {}
+impl<T: Send + Sync> Shared for T {}
+
 type Action<A> = ActorModelAction<<A as Actor>::Msg, <A as Actor>::Timer, <A as Actor>::Random>;
 
 /// All that is one actor's own.
@@ -95,12 +110,7 @@ const NO_PARCEL: Id = Id::MAX;
 
 impl<A, C, H> Actors<A, C, H>
 where
-    A: Actor + Send + Sync + 'static,
-    A::Msg: Ord + Send + Sync,
-    A::Timer: Ord + Send + Sync,
-    A::State: Send + Sync,
-    A::Random: Send + Sync,
-    A::Storage: Send + Sync,
+    A: SharedActor,
     C: Send + Sync + 'static,
     H: Clone + Debug + Hash + Send + Sync + 'static,
 {
@@ -128,7 +138,7 @@ where
         }
     }
 
-    /// Bits of the `Sometimes` properties that held somewhere.
+    /// Shared of the `Sometimes` properties that held somewhere.
     pub(crate) fn reached(&self) -> &[bool] {
         &self.reached
     }
@@ -520,12 +530,7 @@ where
 
 impl<A, C, H> Space for Actors<A, C, H>
 where
-    A: Actor + Send + Sync + 'static,
-    A::Msg: Ord + Send + Sync,
-    A::Timer: Ord + Send + Sync,
-    A::State: Send + Sync,
-    A::Random: Send + Sync,
-    A::Storage: Send + Sync,
+    A: SharedActor,
     C: Send + Sync + 'static,
     H: Clone + Debug + Hash + Send + Sync + 'static,
 {

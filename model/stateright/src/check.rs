@@ -5,10 +5,10 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use seedbed_model::explore::{Fall, Limits, Progress, Searched, Space, Stats, Strategy, search};
-use stateright::actor::{Actor, ActorModel};
+use stateright::actor::ActorModel;
 use stateright::{Expectation, Model, Property};
 
-use crate::actors::Actors;
+use crate::actors::{Actors, SharedActor};
 use crate::values::{fingerprint, identity};
 use crate::whole::Whole;
 
@@ -80,12 +80,7 @@ pub fn explore_actors<A, C, H>(
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Checked, String>
 where
-    A: Actor + Send + Sync + 'static,
-    A::Msg: Ord + Send + Sync,
-    A::Timer: Ord + Send + Sync,
-    A::State: Send + Sync,
-    A::Random: Send + Sync,
-    A::Storage: Send + Sync,
+    A: SharedActor,
     C: Send + Sync + 'static,
     H: Clone + Debug + Hash + Send + Sync + 'static,
 {

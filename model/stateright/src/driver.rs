@@ -2,44 +2,10 @@
 
 use std::collections::VecDeque;
 
-use seedbed_model::explore::{Bounds, Clock, Lengths};
-use seedbed_model::{Driver, Effect, Envelope, NodeId, Protocol, Span, Stamp, script};
+use seedbed_model::explore::{Bounds, Clock, Odometer};
+use seedbed_model::{Driver, Effect, Envelope, NodeId, Protocol, Span, Stamp};
 
 use crate::world::Flight;
-
-/// Counts through every combination of answers. The number of digits, and how far each counts, may depend on those
-/// before it.
-#[derive(Debug, Default)]
-pub(crate) struct Odometer {
-    /// Each digit and how many it has.
-    digits: Vec<(u32, u32)>,
-    at: usize,
-}
-
-impl Odometer {
-    fn pick(&mut self, count: u32) -> u32 {
-        if count <= 1 {
-            return 0;
-        }
-        if self.at == self.digits.len() {
-            self.digits.push((0, count));
-        }
-        self.at += 1;
-        self.digits[self.at - 1].0
-    }
-
-    /// The next combination; false after the last.
-    pub(crate) fn advance(&mut self) -> bool {
-        self.at = 0;
-        while let Some((digit, count)) = self.digits.pop() {
-            if digit + 1 < count {
-                self.digits.push((digit + 1, count));
-                return true;
-            }
-        }
-        false
-    }
-}
 
 /// What one way leaves behind beside the world.
 pub(crate) struct Everyway<P: Protocol> {
@@ -87,10 +53,10 @@ impl<P: Protocol> Everyway<P> {
         if rivals.len() < capacity as usize {
             return self.flights.push(flight);
         }
-        match self.odometer.pick(rivals.len() as u32 + 1) {
+        match self.odometer.pick(rivals.len() + 1) {
             0 => self.overflowed.push_back(flight.envelope),
             pick => {
-                let lost = self.flights.remove(rivals[pick as usize - 1]);
+                let lost = self.flights.remove(rivals[pick - 1]);
                 self.overflowed.push_back(lost.envelope);
                 self.flights.push(flight);
             }
@@ -106,30 +72,17 @@ impl<P: Protocol> Driver<P> for Everyway<P> {
         Stamp::of_clock(self.now as i64 + self.offsets[node.index()])
     }
     fn choose(&mut self, _: NodeId, count: u32) -> u32 {
-        let answer = self.odometer.pick(count);
+        let answer = self.odometer.pick(count as usize) as u32;
         self.answers.push(answer);
         answer
     }
     fn length(&mut self, node: NodeId, _: &P::Timer, span: Span) -> u64 {
-        let tick = self.bounds.tick;
-        let range = match script::lengths(span, self.protocol.clock(node), tick) {
-            Ok(range) => range,
-            Err(why) => {
-                self.misfit.get_or_insert(why);
-                return 0;
-            }
-        };
-        let count = (range.end() - range.start() + 1) as u32;
-        if count == 1 {
-            return range.start() * tick.0;
-        }
-        let index = match (self.bounds.clock, self.bounds.lengths) {
-            (Clock::Untimed, _) => 0,
-            (Clock::Digital, Lengths::Longest) => count - 1,
-            (Clock::Digital, Lengths::All) => self.odometer.pick(count),
-        };
-        self.answers.push(index);
-        (range.start() + u64::from(index)) * tick.0
+        let clock = self.protocol.clock(node);
+        let length = self.bounds.length(span, clock, &mut self.odometer, &mut self.answers);
+        length.unwrap_or_else(|why| {
+            self.misfit.get_or_insert(why);
+            0
+        })
     }
     fn send(&mut self, envelope: Envelope<P::Message>) {
         let flight = Flight { envelope, life: self.bounds.delay };

@@ -30,7 +30,6 @@ mod actors;
 mod check;
 mod checkers;
 mod driver;
-mod exercised;
 mod model;
 mod network;
 mod normal;
@@ -38,6 +37,7 @@ mod values;
 mod whole;
 mod world;
 
+pub use actors::{Shared, SharedActor};
 pub use check::{Checked, Found, Options, Reads, explore_actors, explore_model};
 pub use checkers::{check, serve, unchecked};
 pub use model::{Action, State, WorldModel};

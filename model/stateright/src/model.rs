@@ -7,12 +7,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use seedbed_model::explore::Bounds;
+use seedbed_model::explore::{Bounds, Exercised};
 use seedbed_model::trace::{describe_choice, with_names};
 use seedbed_model::{Kind, Protocol, ScriptStep, Span, Violation, decoding, encoding, hash};
 use stateright::{Model, Property};
 
-use crate::exercised::Exercised;
 use crate::normal::Reductions;
 use crate::world::{Way, World};
 
@@ -147,7 +146,7 @@ impl<P: Protocol> WorldModel<P> {
         let world = state.world();
         let mut exercised = Exercised::default();
         let ways = world.ways_noting(&self.protocol, &self.bounds, &mut exercised);
-        self.noting(|notes| notes.exercised.add(exercised));
+        self.noting(|notes| notes.exercised.join(&exercised, 0));
         let ways = ways.unwrap_or_else(|why| {
             self.stopped.store(true, Ordering::Relaxed);
             self.noting(|notes| notes.misfit = Some(why));

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use derive_where::derive_where;
-use seedbed_model::explore::{Bounds, Clock};
+use seedbed_model::explore::{Bounds, Clock, Exercised};
 use seedbed_model::{
     Choice, Envelope, Host, Kept, Local, Named, NodeId, Phase, Plain, Protocol, Script, ScriptStep, Timers, Violation,
     apply, encoding,
 };
 
 use crate::driver::Everyway;
-use crate::exercised::Exercised;
 
 /// A message in flight.
 #[derive(seedbed_model::Canonical)]
@@ -273,7 +272,14 @@ impl<P: Protocol> Frame<'_, P> {
         };
         let mut paid = world.clone();
         pay(&mut paid.budgets, &choice);
-        exercised.choice(&choice);
+        // Moments are for searches of many workers; here there is one.
+        match &choice {
+            Choice::Deliver(envelope) | Choice::Duplicate(envelope) => {
+                exercised.local::<P>(&Local::Deliver(envelope.from, envelope.message.clone()), 0);
+            }
+            Choice::At(_, local) => exercised.local(local, 0),
+            _ => {}
+        }
         let mut ways = self.every_way(&paid, exercised, |plain| {
             plain.driver.chosen = chosen;
             let applied = apply(plain, &choice);
@@ -303,7 +309,7 @@ impl<P: Protocol> Frame<'_, P> {
             if let Some(why) = plain.driver.misfit.take() {
                 return Err(why);
             }
-            exercised.effects(&plain.driver.effects);
+            plain.driver.effects.iter().for_each(|(_, effect)| exercised.effect(effect, 0));
             let mut odometer = std::mem::take(&mut plain.driver.odometer);
             ways.push(way(plain, world, ran.err().map(|panic| panic_text(panic.as_ref()))));
             if !odometer.advance() {

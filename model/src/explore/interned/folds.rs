@@ -36,9 +36,7 @@ impl<P: Protocol> Interned<P> {
             let (mut violations, mut reached, mut deadlines) = (Vec::new(), Vec::new(), Vec::new());
             let (node, list) = self.events.get(events).clone();
             for event in &list {
-                if let Event::Invoked(_, operation) = event {
-                    self.exercised.operations.note(operation.kind(), self.moment);
-                }
+                self.exercised.event(event, self.moment);
                 let mut forks = Forks(&mut odometer);
                 let mut watch = Watch {
                     violations: &mut violations,
@@ -58,7 +56,7 @@ impl<P: Protocol> Interned<P> {
                 .map(|(slot, (_, new))| (slot, *new))
                 .collect();
             for goal in &reached {
-                self.exercised.reached.note(goal, self.moment);
+                self.exercised.goal(goal, self.moment);
             }
             let goals = self.goal_bits(&reached);
             let deadline_ops = if deadlines.is_empty() {

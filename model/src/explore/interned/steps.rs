@@ -30,7 +30,7 @@ impl<P: Protocol> Interned<P> {
         let mut odometer = Odometer::default();
         let mut depends = Dependencies { slots: Vec::new(), timers: None };
         let mut asked = Vec::new();
-        self.exercise(local);
+        self.exercised.local(&self.locals.get(local).1, self.moment);
         loop {
             let branch = self.compute_branch(node, local, &mut odometer, &mut depends, &mut asked);
             self.branches.push(branch);
@@ -101,7 +101,7 @@ impl<P: Protocol> Interned<P> {
         let new = self.intern_pieces(block, &core, &parts, core_names, part_names);
         let changed = block.slots().zip(old.into_iter().zip(new)).filter(|(_, (old, new))| old != new);
         let writes: Vec<Write> = changed.map(|(slot, (old, new))| Write { slot, old, new }).collect();
-        let answers: Box<[u32]> = odometer.digits.iter().map(|(digit, _)| *digit).collect();
+        let answers: Box<[u32]> = odometer.digits().collect();
         let is_delivery = matches!(self.locals.get(local).1, Local::Deliver(..));
         let branch = self.branch_of(node, &writes, effects, is_delivery);
         if answers.is_empty() {
@@ -121,9 +121,7 @@ impl<P: Protocol> Interned<P> {
                 }
                 Effect::Happened(event) => events.push(event),
                 Effect::Mark(what) => marks.push(what),
-                Effect::Persist { record, .. } => {
-                    self.exercised.records.note(record.kind(), self.moment);
-                }
+                Effect::Persist { .. } => self.exercised.effect(&effect, self.moment),
                 Effect::Set { .. } | Effect::Copy { .. } | Effect::Cancel(_) | Effect::Unarm => timer_ops.push(effect),
                 Effect::RespondAfter { .. } => {}
             }
@@ -132,7 +130,7 @@ impl<P: Protocol> Interned<P> {
         let is_nothing = writes.is_empty() && sends.is_empty() && timer_ops.is_empty() && events.is_empty();
         if !(is_nothing && self.bounds.keep_ignored && is_delivery) {
             for mark in &marks {
-                self.exercised.reached.note(mark, self.moment);
+                self.exercised.goal(mark, self.moment);
             }
         }
         let goals = self.goal_bits(&marks);
@@ -185,16 +183,6 @@ impl<P: Protocol> Interned<P> {
         self.events.intern(hash(u64::from(node.0), &encoding(&events)), (node, events))
     }
 
-    pub(super) fn exercise(&mut self, local: u32) {
-        let (exercised, moment) = (&mut self.exercised, self.moment);
-        match &self.locals.get(local).1 {
-            Local::Deliver(_, message) => exercised.messages.note(message.kind(), moment),
-            Local::Fire(timer) => exercised.timers.note(timer.kind(), moment),
-            Local::Decide(decision) => exercised.decisions.note(decision.kind(), moment),
-            _ => {}
-        }
-    }
-
     pub(super) fn rearm_results(&mut self, node: NodeId, timers: Id, ops: u32) -> Box<[Rearmed]> {
         let slot = self.layout.timers[node.index()];
         let effects = self.timer_ops.get(ops).clone();
@@ -228,26 +216,12 @@ impl<P: Protocol> Interned<P> {
         }
     }
 
-    pub(super) fn length(&mut self, node: NodeId, span: Span, odometer: &mut Odometer, answers: &mut Vec<u32>) -> u64 {
-        let tick = self.bounds.tick;
-        let range = match script::lengths(span, self.protocol.clock(node), tick) {
-            Ok(range) => range,
-            Err(why) => {
-                self.misfit.get_or_insert(why);
-                return 0;
-            }
-        };
-        let count = (range.end() - range.start() + 1) as usize;
-        if count == 1 {
-            return range.start() * tick.0;
-        }
-        let index = match (self.bounds.clock, self.bounds.lengths) {
-            (Clock::Untimed, _) => 0,
-            (Clock::Digital, Lengths::Longest) => count - 1,
-            (Clock::Digital, Lengths::All) => odometer.pick(count),
-        };
-        answers.push(index as u32);
-        (range.start() + index as u64) * tick.0
+    fn length(&mut self, node: NodeId, span: Span, odometer: &mut Odometer, answers: &mut Vec<u32>) -> u64 {
+        let length = self.bounds.length(span, self.protocol.clock(node), odometer, answers);
+        length.unwrap_or_else(|why| {
+            self.misfit.get_or_insert(why);
+            0
+        })
     }
 }
 

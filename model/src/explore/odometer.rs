@@ -1,0 +1,47 @@
+//! Counting through everything that a choice leaves open.
+
+/// The odometer over everything a choice leaves open: which branch, which length, which message a full link loses.
+#[derive(Debug, Default)]
+pub struct Odometer {
+    digits: Vec<(u32, u32)>,
+    at: usize,
+}
+
+impl Odometer {
+    /// A digit of `count`: the one it stands at.
+    #[inline]
+    pub fn pick(&mut self, count: usize) -> usize {
+        if count <= 1 {
+            return 0;
+        }
+        if self.at == self.digits.len() {
+            self.digits.push((0, count as u32));
+        }
+        let digit = self.digits[self.at].0;
+        self.at += 1;
+        digit as usize
+    }
+
+    /// The digits it stands at, in the order they were picked.
+    pub fn digits(&self) -> impl Iterator<Item = u32> {
+        self.digits.iter().map(|(digit, _)| *digit)
+    }
+
+    /// Begins anew, wherever it was.
+    pub fn restart(&mut self) {
+        self.digits.clear();
+        self.at = 0;
+    }
+
+    /// Moves on to the next combination; false after the last, ready to begin again.
+    pub fn advance(&mut self) -> bool {
+        self.at = 0;
+        while let Some((digit, count)) = self.digits.pop() {
+            if digit + 1 < count {
+                self.digits.push((digit + 1, count));
+                return true;
+            }
+        }
+        false
+    }
+}
