@@ -6,6 +6,7 @@ extern crate self as seedbed_model;
 pub mod canonical;
 pub mod explore;
 pub mod family;
+pub mod history;
 pub mod host;
 pub mod journal;
 pub mod name;

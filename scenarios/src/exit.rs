@@ -10,6 +10,8 @@ pub const BAD_INPUT: u8 = 2;
 pub const SAFETY: u8 = 10;
 /// Progress failed, a goal was not reached, or a violation that must happen did not.
 pub const PROGRESS: u8 = 11;
+/// What clients saw has no order.
+pub const HISTORY: u8 = 12;
 /// A broken assertion of a protocol.
 pub const PANIC: u8 = 13;
 /// Two runs of one seed differ.

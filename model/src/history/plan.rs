@@ -1,0 +1,151 @@
+//! What a search searches: operations in lanes, of which only the next of each can come next.
+
+use std::collections::BTreeMap;
+
+use super::specification::Specification;
+use super::states::States;
+use super::{Interval, Judgement, NEVER};
+
+/// An operation to be put in order.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    /// Its index in the history.
+    pub(super) index: u32,
+    /// Operation and answer, as [`States`] numbers them.
+    pub(super) kind: u32,
+    /// The part that it touches.
+    pub(super) slot: u32,
+    pub(super) invoked: u64,
+    /// Its answer, or [`NEVER`]: then it may be left out.
+    pub(super) returned: u64,
+    /// Whether it changes no state.
+    pub(super) keeps: bool,
+}
+
+impl Item {
+    pub(super) fn is_optional(&self) -> bool {
+        self.returned == NEVER
+    }
+}
+
+/// How an operation takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Within its interval, with its answer.
+    Fixed,
+    /// At any time or never, with any answer; if the object is finite, any number of times.
+    Free,
+    /// Not at all.
+    Absent,
+}
+
+/// Operations in lanes.
+///
+/// Invariants:
+/// 1. of a lane only its first operation that must be ordered, and those before it that need not, can come next;
+/// 2. `ends[lane][head]` is the earliest answer in `lanes[lane][head..]`, with [`NEVER`] at the end;
+/// 3. `optional[kind]` holds alike operations, earliest invocation first; any number of the first of them may be used.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plan {
+    pub(super) lanes: Vec<Vec<Item>>,
+    pub(super) ends: Vec<Vec<u64>>,
+    pub(super) optional: Vec<Vec<Item>>,
+    /// Different operations that may come at any time, any number of times.
+    pub(super) repeated: Vec<Item>,
+    /// How many parts the object has here.
+    pub(super) slots: u32,
+    /// Whether an operation must come after those answered before its invocation.
+    pub(super) real_time: bool,
+}
+
+impl Plan {
+    /// The operations with their roles, under a judgement.
+    pub(super) fn new<S: Specification>(
+        specification: &S,
+        intervals: &[Interval<S::Operation, S::Answer>],
+        judgement: Judgement,
+        states: &mut States<'_, S>,
+        role: impl Fn(usize) -> Role,
+    ) -> Self {
+        let mut plan = Plan { real_time: judgement.is_real_time(), ..Plan::default() };
+        let mut slots: BTreeMap<S::Part, u32> = BTreeMap::new();
+        let mut kinds: BTreeMap<(u32, u32), Vec<Item>> = BTreeMap::new();
+        let mut processes: BTreeMap<u64, usize> = BTreeMap::new();
+        for (index, interval) in intervals.iter().enumerate() {
+            let role = role(index);
+            if role == Role::Absent {
+                continue;
+            }
+            let count = slots.len() as u32;
+            let slot = *slots.entry(specification.part(&interval.operation)).or_insert(count);
+            let item = item(specification, interval, index, slot, role == Role::Free, states);
+            if item.keeps && item.is_optional() {
+                continue;
+            }
+            if role == Role::Free && specification.is_finite() {
+                plan.repeat(item);
+                continue;
+            }
+            if item.is_optional() && (role == Role::Free || !judgement.is_in_process_order()) {
+                kinds.entry((item.kind, slot)).or_default().push(item);
+                continue;
+            }
+            let lane = match judgement.is_in_process_order() {
+                true => *processes.entry(interval.process).or_insert(plan.lanes.len()),
+                false => plan.free_lane(item.invoked),
+            };
+            plan.push(lane, item);
+        }
+        plan.slots = slots.len() as u32;
+        plan.optional = kinds.into_values().collect();
+        plan.optional.iter_mut().for_each(|items| items.sort_by_key(|item| (item.invoked, item.index)));
+        plan.ends = plan.lanes.iter().map(|lane| ends(lane)).collect();
+        plan
+    }
+
+    /// The first lane whose last operation was answered before `invoked`: within it, real time is an order.
+    fn free_lane(&self, invoked: u64) -> usize {
+        let is_free = |lane: &Vec<Item>| lane.last().is_none_or(|last| last.returned < invoked);
+        self.lanes.iter().position(is_free).unwrap_or(self.lanes.len())
+    }
+
+    fn repeat(&mut self, item: Item) {
+        if !self.repeated.iter().any(|other| (other.kind, other.slot) == (item.kind, item.slot)) {
+            self.repeated.push(item);
+        }
+    }
+
+    fn push(&mut self, lane: usize, item: Item) {
+        if lane == self.lanes.len() {
+            self.lanes.push(Vec::new());
+        }
+        self.lanes[lane].push(item);
+    }
+}
+
+fn item<S: Specification>(
+    specification: &S,
+    interval: &Interval<S::Operation, S::Answer>,
+    index: usize,
+    slot: u32,
+    is_free: bool,
+    states: &mut States<'_, S>,
+) -> Item {
+    let answer = interval.answer.as_ref().filter(|_| !is_free);
+    Item {
+        index: index as u32,
+        kind: states.kind(&interval.operation, answer),
+        slot,
+        invoked: if is_free { 0 } else { interval.invoked },
+        returned: if is_free { NEVER } else { interval.returned },
+        keeps: specification.keeps(&interval.operation, answer),
+    }
+}
+
+fn ends(lane: &[Item]) -> Vec<u64> {
+    let mut ends = vec![NEVER; lane.len() + 1];
+    for (index, item) in lane.iter().enumerate().rev() {
+        ends[index] = item.returned.min(ends[index + 1]);
+    }
+    ends
+}

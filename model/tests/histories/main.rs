@@ -1,0 +1,7 @@
+//! The judge against a checker that tries every order, on random small histories of every shipped specification.
+
+mod brute;
+mod closure;
+mod differential;
+mod draw;
+mod pieces;
