@@ -10,7 +10,7 @@ use super::specification::Specification;
 use super::states::States;
 use super::{History, Interval, NEVER};
 
-/// A try to make a contradiction clearer may search so many configurations, and no more than the budget.
+/// A try to make a contradiction clear may search so many configurations, and no more than the budget.
 const TRY_STEPS_MAX: u64 = 50_000;
 
 /// What is demanded of the order.
@@ -60,8 +60,8 @@ impl Judgement {
 /// What a judgement may use. Both are counted, not measured: equal inputs end alike on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Configurations searched, over all parts; tries for [`Options::piece`] come beside it, with at most
-    /// 50,000 each.
+    /// Configurations searched, over all parts. Tries for [`Options::piece`] come beside it, with at most 50,000 each,
+    /// and at most 20,000,000 together for a piece.
     pub steps: u64,
     /// Memory of one search [bytes], about: what is remembered, not the history itself.
     pub bytes: u64,
@@ -112,12 +112,13 @@ pub struct Contradiction {
     /// The event of the answer that ends the longest prefix: everything before it can be ordered, with it nothing.
     /// Without real time, of the earliest answer that the longest order found does not explain.
     pub end: u64,
-    /// An order of the longest prefix: indices of operations.
+    /// Whether that prefix is known to be the longest. Never without real time, or if [`Options::piece`] is off.
+    pub is_longest: bool,
+    /// An order of the prefix: indices of operations.
     pub prefix: Vec<usize>,
-    /// Indices of operations that contradict each other, in the order of their invocations: even if every other
-    /// operation took effect at any time or never (of a finite object, any number of times), whatever it was answered,
-    /// these have no order; so they have none
-    /// alone. Empty if it was not asked for.
+    /// Indices of operations that contradict each other, in the order of their invocations: even if nobody knew what
+    /// came of any other operation invoked by then, so that it may take effect at any later time or never (of a finite
+    /// object, any number of times), these have no order; so they have none alone. Empty if it was not asked for.
     pub piece: Vec<usize>,
     /// Whether each of `piece` is known to be needed: with it set free as well, there is an order.
     pub is_minimal: bool,
@@ -159,9 +160,22 @@ pub(super) struct Court<'a, S: Specification> {
     steps: u64,
 }
 
+/// What one search of operations says, before a contradiction is made clear.
+enum Finding {
+    Ordered(Vec<usize>),
+    Violated(End),
+    Unknown(Exhausted),
+}
+
+/// Where a history can no longer be ordered.
+struct End {
+    furthest: Furthest,
+    is_longest: bool,
+}
+
 impl<S: Specification> Court<'_, S> {
     /// One search, of the operations with these roles. `steps` is the most that it may take.
-    pub(super) fn search(&mut self, steps: u64, role: impl Fn(usize) -> Role) -> Found {
+    fn search(&mut self, steps: u64, role: impl Fn(usize) -> Role) -> Found {
         let mut states = States::new(self.specification);
         let judgement = self.options.judgement;
         let plan = Plan::new(self.specification, self.intervals, judgement, &mut states, role);
@@ -173,91 +187,119 @@ impl<S: Specification> Court<'_, S> {
         found
     }
 
+    /// A search with a try's share of the budget and at most `steps`; how many configurations it took, too.
+    pub(super) fn attempt(&mut self, steps: u64, role: impl Fn(usize) -> Role) -> (Found, u64) {
+        let before = self.steps;
+        let found = self.search(self.try_steps().min(steps), role);
+        (found, self.steps - before)
+    }
+
+    /// The same court over other intervals.
+    fn over<'b>(&'b mut self, intervals: &'b [Interval<S::Operation, S::Answer>]) -> Court<'b, S> {
+        let Court { specification, options, watch, steps, .. } = self;
+        Court { specification, intervals, options, watch: &mut **watch, steps: *steps }
+    }
+
     /// A search of other intervals of the same operations, with a try's share of the budget.
     pub(super) fn beside(
         &mut self,
         intervals: &[Interval<S::Operation, S::Answer>],
         role: impl Fn(usize) -> Role,
     ) -> Found {
-        let mut court = Court {
-            specification: self.specification,
-            intervals,
-            options: self.options,
-            watch: &mut *self.watch,
-            steps: self.steps,
-        };
+        let mut court = self.over(intervals);
         let found = court.search(court.try_steps(), role);
         self.steps = court.steps;
         found
     }
 
-    pub(super) fn try_steps(&self) -> u64 {
+    fn try_steps(&self) -> u64 {
         self.options.budget.steps.min(TRY_STEPS_MAX)
     }
 
     fn whole(&mut self, within: Option<String>, role: impl Fn(usize) -> Role) -> Verdict {
-        let steps = self.options.budget.steps.saturating_sub(self.steps);
-        match self.search(steps, &role) {
-            Found::Order(order) => Verdict::Ordered(order.into_iter().map(|index| index as usize).collect()),
-            Found::None(furthest) => Verdict::Violated(self.contradiction(within, furthest, role)),
-            Found::Limit(Limit::Steps) => Verdict::Unknown(Exhausted::Steps(self.options.budget.steps)),
-            Found::Limit(Limit::Bytes) => Verdict::Unknown(Exhausted::Bytes(self.options.budget.bytes)),
-            Found::Limit(Limit::Stopped) => Verdict::Unknown(Exhausted::Stopped),
+        match self.find(&role) {
+            Finding::Ordered(order) => Verdict::Ordered(order),
+            Finding::Violated(end) => Verdict::Violated(self.contradiction(within, end, role)),
+            Finding::Unknown(exhausted) => Verdict::Unknown(exhausted),
         }
     }
 
-    fn contradiction(
-        &mut self,
-        within: Option<String>,
-        furthest: Furthest,
-        role: impl Fn(usize) -> Role,
-    ) -> Contradiction {
-        let furthest = match self.options.judgement.is_real_time() && self.options.piece {
-            true => prefix::longest(self, furthest, &role),
-            false => furthest,
-        };
-        let (piece, is_minimal) = match self.options.piece {
-            true => piece::piece(self, furthest.end, role),
-            false => (Vec::new(), false),
-        };
-        let prefix = furthest.order.into_iter().map(|index| index as usize).collect();
-        Contradiction { within, end: furthest.end, prefix, piece, is_minimal }
+    fn find(&mut self, role: impl Fn(usize) -> Role) -> Finding {
+        let steps = self.options.budget.steps.saturating_sub(self.steps);
+        match self.search(steps, &role) {
+            Found::Order(order) => Finding::Ordered(indices(order)),
+            Found::None(furthest) => {
+                let is_asked = self.options.judgement.is_real_time() && self.options.piece;
+                let (furthest, is_longest) = match is_asked {
+                    true => prefix::longest(self, furthest, role),
+                    false => (furthest, false),
+                };
+                Finding::Violated(End { furthest, is_longest })
+            }
+            Found::Limit(Limit::Steps) => Finding::Unknown(Exhausted::Steps(self.options.budget.steps)),
+            Found::Limit(Limit::Bytes) => Finding::Unknown(Exhausted::Bytes(self.options.budget.bytes)),
+            Found::Limit(Limit::Stopped) => Finding::Unknown(Exhausted::Stopped),
+        }
     }
 
-    /// Each part by itself. A part that is violated says more than one that is unknown, and comes first.
+    fn contradiction(&mut self, within: Option<String>, end: End, role: impl Fn(usize) -> Role) -> Contradiction {
+        let End { furthest, is_longest } = end;
+        let (piece, is_minimal) = match self.options.piece {
+            true => piece::piece(self, furthest.end, is_longest, role),
+            false => (Vec::new(), false),
+        };
+        Contradiction {
+            within,
+            end: furthest.end,
+            is_longest,
+            prefix: indices(furthest.order),
+            piece,
+            is_minimal,
+        }
+    }
+
+    /// Each part by itself. A part that is violated says more than one that is unknown; of several, the one that is
+    /// violated first says how long the longest prefix of the history is.
     fn parts(&mut self) -> Verdict {
         let mut parts: BTreeMap<S::Part, Vec<usize>> = BTreeMap::new();
         for (index, interval) in self.intervals.iter().enumerate() {
             parts.entry(self.specification.part(&interval.operation)).or_default().push(index);
         }
         let is_split = parts.len() > 1;
-        let all = self.intervals;
-        let mut orders = Vec::new();
-        let mut unknown = None;
+        let (mut orders, mut unknown) = (Vec::new(), None);
+        let mut first: Option<(S::Part, Vec<usize>, End)> = None;
         for (part, members) in parts {
-            let own: Vec<_> = members.iter().map(|index| all[*index].clone()).collect();
-            let mut court = Court {
-                specification: self.specification,
-                intervals: &own,
-                options: self.options,
-                watch: &mut *self.watch,
-                steps: self.steps,
-            };
-            let verdict = court.whole(is_split.then(|| format!("{part:?}")), |_| Role::Fixed);
-            self.steps = court.steps;
-            match verdict {
-                Verdict::Ordered(order) => orders.push(outer(&members, order)),
-                Verdict::Violated(found) => {
-                    let (prefix, piece) = (outer(&members, found.prefix), outer(&members, found.piece));
-                    return Verdict::Violated(Contradiction { prefix, piece, ..found });
+            match self.within(&members, |court| court.find(|_| Role::Fixed)) {
+                Finding::Ordered(order) => orders.push(outer(&members, order)),
+                Finding::Violated(end) => {
+                    let is_first = |(.., other): &(_, _, End)| end.furthest.end < other.furthest.end;
+                    if first.as_ref().is_none_or(is_first) {
+                        first = Some((part, members, end));
+                    }
                 }
-                Verdict::Unknown(exhausted) => unknown = unknown.or(Some(exhausted)),
+                Finding::Unknown(exhausted) => unknown = unknown.or(Some(exhausted)),
             }
         }
-        match unknown {
-            Some(exhausted) => Verdict::Unknown(exhausted),
-            None => Verdict::Ordered(merged(self.intervals, &orders)),
+        match (first, unknown) {
+            (Some((part, members, end)), _) => {
+                let within = is_split.then(|| format!("{part:?}"));
+                let found = self.within(&members, |court| court.contradiction(within, end, |_| Role::Fixed));
+                let (prefix, piece) = (outer(&members, found.prefix), outer(&members, found.piece));
+                Verdict::Violated(Contradiction { prefix, piece, ..found })
+            }
+            (None, Some(exhausted)) => Verdict::Unknown(exhausted),
+            (None, None) => Verdict::Ordered(merged(self.intervals, &orders)),
         }
+    }
+
+    /// Works on some of the operations alone.
+    fn within<T>(&mut self, members: &[usize], work: impl FnOnce(&mut Court<'_, S>) -> T) -> T {
+        let all = self.intervals;
+        let own: Vec<_> = members.iter().map(|index| all[*index].clone()).collect();
+        let mut court = self.over(&own);
+        let done = work(&mut court);
+        self.steps = court.steps;
+        done
     }
 
     /// For each client the updates of all and what it did itself.
@@ -279,6 +321,10 @@ impl<S: Specification> Court<'_, S> {
         }
         Verdict::Ordered(Vec::new())
     }
+}
+
+fn indices(order: Vec<u32>) -> Vec<usize> {
+    order.into_iter().map(|index| index as usize).collect()
 }
 
 /// Indices among `members` as indices of the history.

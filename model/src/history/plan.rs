@@ -33,7 +33,7 @@ impl Item {
 pub(super) enum Role {
     /// Within its interval, with its answer.
     Fixed,
-    /// At any time or never, with any answer; if the object is finite, any number of times.
+    /// At any time after its invocation or never, with any answer; if the object is finite, any number of times.
     Free,
     /// Not at all.
     Absent,
@@ -50,7 +50,7 @@ pub(super) struct Plan {
     pub(super) lanes: Vec<Vec<Item>>,
     pub(super) ends: Vec<Vec<u64>>,
     pub(super) optional: Vec<Vec<Item>>,
-    /// Different operations that may come at any time, any number of times.
+    /// Different operations that may come any number of times, each at its earliest invocation or later.
     pub(super) repeated: Vec<Item>,
     /// How many parts the object has here.
     pub(super) slots: u32,
@@ -109,6 +109,7 @@ impl Plan {
         self.lanes.iter().position(is_free).unwrap_or(self.lanes.len())
     }
 
+    /// Operations come in the order of their invocations, so the first of alike ones is the earliest.
     fn repeat(&mut self, item: Item) {
         if !self.repeated.iter().any(|other| (other.kind, other.slot) == (item.kind, item.slot)) {
             self.repeated.push(item);
@@ -136,7 +137,7 @@ fn item<S: Specification>(
         index: index as u32,
         kind: states.kind(&interval.operation, answer),
         slot,
-        invoked: if is_free { 0 } else { interval.invoked },
+        invoked: interval.invoked,
         returned: if is_free { NEVER } else { interval.returned },
         keeps: specification.keeps(&interval.operation, answer),
     }

@@ -10,7 +10,7 @@ use seedbed_model::history::{Interval, Judgement, NEVER, Outcomes, Value};
 #[derive(Clone)]
 pub(crate) struct Op {
     pub(crate) interval: Interval<Call, Value>,
-    /// Whether it may come at any time or never, with any answer.
+    /// Whether it may come at any time after its invocation or never, with any answer.
     pub(crate) is_free: bool,
 }
 
@@ -73,7 +73,7 @@ fn may_miss(op: &Op) -> bool {
 
 /// Whether `a` must come before `b`, as it cannot be missed.
 fn is_before(a: &Op, b: &Op, judgement: Judgement) -> bool {
-    let is_earlier = judgement.is_real_time() && !b.is_free && a.interval.returned < b.interval.invoked;
+    let is_earlier = judgement.is_real_time() && a.interval.returned < b.interval.invoked;
     !may_miss(a) && (is_earlier || is_in_order(a, b, judgement))
 }
 

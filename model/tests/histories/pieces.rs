@@ -1,7 +1,7 @@
 //! A contradicting piece has no order, and with any of its operations set free it has one.
 
 use seedbed_model::history::specifications::{self, Shipped, Work};
-use seedbed_model::history::{Judgement, Options, Verdict, judge};
+use seedbed_model::history::{Call, History, Judgement, NEVER, Options, Value, Verdict, judge};
 
 use crate::brute::{Op, has_order};
 use crate::closure::can_end;
@@ -30,8 +30,8 @@ impl Work for Pieces {
                 for (index, op) in ops.iter_mut().enumerate() {
                     op.is_free = !found.piece.contains(&index) || free == Some(index);
                 }
-                // Other parts are no business of this one.
-                ops.retain(|op| specification.part(&op.interval.operation) == own);
+                // Other parts and what was invoked later are no business of this one.
+                ops.retain(|op| specification.part(&op.interval.operation) == own && op.interval.invoked < found.end);
                 ops
             };
             assert!(!can_end(specification, &ops(None)), "seed {seed}: {found:?}");
@@ -42,6 +42,7 @@ impl Work for Pieces {
                 assert!(can_end(specification, &freed), "seed {seed}: {index} {found:?}");
             }
             // The prefix has an order, and is the longest that has.
+            assert!(found.is_longest, "seed {seed}: {found:?}");
             assert!(prefix_has_order(specification, &history, found.end), "seed {seed}: {found:?}");
             assert!(!prefix_has_order(specification, &history, found.end + 1), "seed {seed}: {found:?}");
         }
@@ -49,20 +50,13 @@ impl Work for Pieces {
     }
 }
 
-/// Whether what is answered before `end` can be explained, of the operations of the part that is answered there.
-fn prefix_has_order<S: Shipped>(
-    specification: &S,
-    history: &seedbed_model::history::History<seedbed_model::history::Call, seedbed_model::history::Value>,
-    end: u64,
-) -> bool {
-    let last = history.intervals().iter().filter(|interval| interval.returned <= end).max_by_key(|i| i.returned);
-    let Some(last) = last else { return true };
-    let part = specification.part(&last.operation);
+/// Whether what is answered before `end` can be explained, of all parts.
+fn prefix_has_order<S: Shipped>(specification: &S, history: &History<Call, Value>, end: u64) -> bool {
     let mut prefix = ops(history);
-    prefix.retain(|op| op.interval.invoked < end && specification.part(&op.interval.operation) == part);
+    prefix.retain(|op| op.interval.invoked < end);
     for op in prefix.iter_mut().filter(|op| op.interval.returned >= end) {
         op.interval.answer = None;
-        op.interval.returned = seedbed_model::history::NEVER;
+        op.interval.returned = NEVER;
     }
     has_order(specification, &prefix, Judgement::Linearizable)
 }
