@@ -32,6 +32,8 @@ pub struct Told<'a> {
     pub intervals: &'a [Interval<Call, Value>],
     /// The lines of events.
     pub lines: &'a BTreeMap<u64, usize>,
+    /// How many reads are left out, since nobody knows what they saw.
+    pub unknown_count: usize,
     /// What was found.
     pub verdict: &'a Verdict,
     /// What ran out, in words, if the verdict is unknown.

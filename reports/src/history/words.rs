@@ -11,13 +11,21 @@ const LISTED_COUNT_MAX: usize = 40;
 pub fn text(told: &Told<'_>) -> String {
     let subject = format!("{}: {} as {}", told.name, told.judgement, told.specification);
     let count = told.intervals.len();
-    match told.verdict {
-        Verdict::Ordered(_) => format!("{subject}: yes, {count} operations\n"),
+    let (answer, more) = match told.verdict {
+        Verdict::Ordered(_) => (format!("yes, {count} operations"), String::new()),
         Verdict::Unknown(_) => {
-            let why = told.exhausted.as_deref().unwrap_or("the budget ran out");
-            format!("{subject}: unknown, {why}\n")
+            (format!("unknown, {}", told.exhausted.as_deref().unwrap_or("the budget ran out")), String::new())
         }
-        Verdict::Violated(found) => format!("{subject}: no, {count} operations\n{}", contradiction(told, found)),
+        Verdict::Violated(found) => (format!("no, {count} operations"), contradiction(told, found)),
+    };
+    format!("{subject}: {answer}\n{}{more}", left_out(told.unknown_count))
+}
+
+fn left_out(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "  without: 1 read of nil, which nobody knows the value of (--nil value)\n".into(),
+        count => format!("  without: {count} reads of nil, which nobody knows the values of (--nil value)\n"),
     }
 }
 
@@ -26,14 +34,14 @@ fn contradiction(told: &Told<'_>, found: &Contradiction) -> String {
     if let Some(within) = &found.within {
         text.push_str(&format!("  within:  {within}\n"));
     }
+    let longest = if found.is_longest { ", the longest there is" } else { "" };
     text.push_str(&format!(
-        "  prefix:  {} operations are in order up to event {}{}, which has no place\n",
+        "  prefix:  {} operations are in order up to event {}{}, which has no place{longest}\n",
         found.prefix.len(),
         found.end,
         line(told, found.end)
     ));
-    let minimal = if found.is_minimal { "each of them needed" } else { "perhaps not all needed: the budget ran out" };
-    text.push_str(&format!("  these {} have no order, whatever else happened, {minimal}:\n", found.piece.len()));
+    text.push_str(&piece(found));
     for index in found.piece.iter().take(LISTED_COUNT_MAX) {
         let interval = &told.intervals[*index];
         let end = if interval.returned == NEVER { "never answered".into() } else { event(told, interval.returned) };
@@ -48,6 +56,17 @@ fn contradiction(told: &Told<'_>, found: &Contradiction) -> String {
         text.push_str(&format!("    and {} more\n", found.piece.len() - LISTED_COUNT_MAX));
     }
     text
+}
+
+fn piece(found: &Contradiction) -> String {
+    let (count, is_minimal) = (found.piece.len(), found.is_minimal);
+    let have = if count == 1 { "this 1 has" } else { &format!("these {count} have") };
+    let minimal = match (is_minimal, count) {
+        (true, 1) => "",
+        (true, _) => ", each of them needed",
+        (false, _) => ", not minimal yet: the budget for cutting ran out",
+    };
+    format!("  piece:   {have} no order, whatever came of all others{minimal}:\n")
 }
 
 fn event(told: &Told<'_>, event: u64) -> String {

@@ -9,7 +9,7 @@ use seedbed_reports::history::{self as page, Told};
 
 use crate::console::{Console, write_file};
 use crate::exit::{self, BadInput, unknown};
-use crate::history::assembly::{Assembled, Fail, assemble};
+use crate::history::assembly::{Assembled, Fail, Meaning, Nil, assemble};
 use crate::history::events::{Event, Fault};
 use crate::history::{Format, edn};
 use crate::stopwatch::Deadline;
@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// What a failed operation means [default: means-differs for jepsen, else means-not-applied]
     #[arg(long, value_name = "MEANING")]
     fail: Option<Fail>,
+    /// What a read that was answered nil saw [default: value-if-held for edn, else value]
+    #[arg(long, value_name = "MEANING")]
+    nil: Option<Nil>,
     /// Judges all keys together
     #[arg(long)]
     no_split: bool,
@@ -107,16 +110,15 @@ fn file(args: &Args, path: &Path, initial: Option<Value>, console: &mut Console<
     let name = path.display().to_string();
     let text = text(path, &name)?;
     let format = args.format.unwrap_or_else(|| Format::guess(&name, &text));
-    let fail = args.fail.unwrap_or(format.fail());
+    let usual = format.meaning();
+    let meaning = Meaning { fail: args.fail.unwrap_or(usual.fail), nil: args.nil.unwrap_or(usual.nil) };
     let refused = |fault: Fault| match fault.line {
         0 => BadInput::file(&name, fault.why),
         line => BadInput::file(format!("{name}:{line}"), fault.why),
     };
     let events = format.read(&text).map_err(refused)?;
     drop(text);
-    // In EDN nil stands for a value that nobody knows, unless the object may hold nil.
-    let nil_is_unknown = format == Format::Edn && initial.as_ref().is_some_and(|initial| *initial != Value::Nil);
-    let job = Job { args, name: &name, events: &events, fail, nil_is_unknown, console };
+    let job = Job { args, name: &name, events: &events, meaning, console };
     let judged =
         specifications::with(&args.spec, initial, job).map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
     let Judged { assembled, verdict, draws } = judged.map_err(refused)?;
@@ -164,8 +166,7 @@ struct Job<'a, 'c> {
     args: &'a Args,
     name: &'a str,
     events: &'a [Event],
-    fail: Fail,
-    nil_is_unknown: bool,
+    meaning: Meaning,
     console: &'a mut Console<'c>,
 }
 
@@ -175,7 +176,7 @@ impl Work for Job<'_, '_> {
     fn on<S: Shipped>(self, specification: &S) -> Self::Result {
         let args = self.args;
         let judgement = args.judge.judgement();
-        let assembled = assemble(specification, self.events, self.fail, self.nil_is_unknown, judgement)?;
+        let assembled = assemble(specification, self.events, self.meaning, judgement)?;
         let meter = self.console.meter(self.name, None);
         let deadline = Deadline::after(args.budget);
         let budget = Budget { steps: args.steps, bytes: args.memory.saturating_mul(1 << 20) };
@@ -195,6 +196,7 @@ fn told<'a>(args: &Args, name: &'a str, assembled: &'a Assembled, verdict: &'a V
         judgement: args.judge.judgement().name(),
         intervals: assembled.history.intervals(),
         lines: &assembled.lines,
+        unknown_count: assembled.unknown_count,
         verdict,
         exhausted: match verdict {
             Verdict::Unknown(Exhausted::Stopped) => {

@@ -1,9 +1,9 @@
 //! From events to operations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::history::specifications::{Answered, Shape, Shipped};
-use seedbed_model::history::{Call, History, Judgement, Value};
+use seedbed_model::history::specifications::{Answered, Given, Shape, Shipped};
+use seedbed_model::history::{Call, History, Interval, Judgement, Outcomes, Value};
 
 use super::events::{Event, Fault, Type};
 
@@ -16,12 +16,32 @@ pub(crate) enum Fail {
     MeansNotApplied,
 }
 
+/// What a read that was answered nil saw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Nil {
+    /// The value nil
+    Value,
+    /// Nobody knows
+    Unknown,
+    /// The value nil, if the object begins with it or is given it; else nobody knows
+    ValueIfHeld,
+}
+
+/// What the signs of a file mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    pub(crate) fail: Fail,
+    pub(crate) nil: Nil,
+}
+
 /// A history, with where its events stand.
 #[derive(Debug, Clone)]
 pub(crate) struct Assembled {
     pub(crate) history: History<Call, Value>,
     /// The lines of events, by their position.
     pub(crate) lines: BTreeMap<u64, usize>,
+    /// How many reads are left out, since nobody knows what they saw.
+    pub(crate) unknown_count: usize,
 }
 
 /// An operation in flight.
@@ -32,8 +52,7 @@ struct Open {
     call: Call,
 }
 
-/// Puts invocations and answers together. A client's answers come in the order of its invocations. Where
-/// `nil_is_unknown`, a read that is answered nil was answered, but nobody wrote down with what.
+/// Puts invocations and answers together. A client's answers come in the order of its invocations.
 ///
 /// # Errors
 /// Of the first event that fits nothing: an answer without an invocation, a second operation in flight where the
@@ -41,32 +60,55 @@ struct Open {
 pub(crate) fn assemble<S: Shipped>(
     specification: &S,
     events: &[Event],
-    fail: Fail,
-    nil_is_unknown: bool,
+    meaning: Meaning,
     judgement: Judgement,
 ) -> Result<Assembled, Fault> {
-    let mut assembly = Assembly { shapes: specification.shapes(), fail, judgement, ..Assembly::default() };
+    let shapes = specification.shapes();
+    let mut assembly = Assembly { shapes, fail: meaning.fail, judgement, ..Assembly::default() };
     for event in events {
         assembly.event(event).map_err(|why| Fault::new(event.line, why))?;
     }
     if assembly.history.intervals().is_empty() {
         return Err(Fault::new(0, "no operation in it; a history has events of type invoke and ok"));
     }
-    // What a read saw is not known, where nil is no value: it says nothing.
-    let intervals = assembly.history.intervals();
-    let says_nothing = |index: &usize| {
-        let interval = &intervals[*index];
-        nil_is_unknown
-            && interval.answer == Some(Value::Nil)
-            && assembly.shape_of(&interval.operation).is_some_and(|shape| shape.answered == Answered::Seen)
-            && specification.keeps(&interval.operation, None)
+    let unknown = unknown(specification, assembly.history.intervals(), meaning.nil);
+    // What failed did not happen, and a read of nobody knows what says nothing.
+    let left_out: BTreeSet<usize> = assembly.failed.into_iter().chain(unknown.iter().copied()).collect();
+    assembly.history.retain(|index| !left_out.contains(&index));
+    Ok(Assembled { history: assembly.history, lines: assembly.lines, unknown_count: unknown.len() })
+}
+
+/// The reads that were answered nil, if that means that nobody knows what they saw.
+fn unknown<S: Shipped>(specification: &S, intervals: &[Interval<Call, Value>], nil: Nil) -> Vec<usize> {
+    let shape_of = |call: &Call| specification.shapes().iter().find(|shape| shape.name == call.name);
+    let is_nil = |index: &usize| {
+        let Interval { operation, answer, .. } = &intervals[*index];
+        *answer == Some(Value::Nil)
+            && shape_of(operation).is_some_and(|shape| shape.answered == Answered::Seen)
+            && specification.keeps(operation, None)
     };
-    let silent: Vec<usize> = (0..intervals.len()).filter(says_nothing).collect();
-    assembly.failed.extend(silent.into_iter().map(|index| (index, ())));
-    // What failed did not happen.
-    let failed = assembly.failed;
-    assembly.history.retain(|index| !failed.contains_key(&index));
-    Ok(Assembled { history: assembly.history, lines: assembly.lines })
+    let answered_nil: Vec<usize> = (0..intervals.len()).filter(is_nil).collect();
+    let begins_with_nil = |index: &usize| {
+        let mut outcomes = Outcomes::new(Some(Value::Nil));
+        specification.outcomes(&specification.initial(), &intervals[*index].operation, &mut outcomes);
+        !outcomes.into_pairs().is_empty()
+    };
+    let is_given_nil = |interval: &Interval<Call, Value>| {
+        let call = &interval.operation;
+        shape_of(call).is_some_and(|shape| shape.given != Given::Nothing) && has_nil(&call.argument)
+    };
+    match nil {
+        Nil::Unknown => answered_nil,
+        Nil::ValueIfHeld if !answered_nil.iter().any(begins_with_nil) && !intervals.iter().any(is_given_nil) => {
+            answered_nil
+        }
+        Nil::Value | Nil::ValueIfHeld => Vec::new(),
+    }
+}
+
+/// Nil itself, or one of two values that is nil.
+fn has_nil(value: &Value) -> bool {
+    *value == Value::Nil || value.items().is_some_and(|items| items.contains(&Value::Nil))
 }
 
 struct Assembly {
@@ -77,7 +119,7 @@ struct Assembly {
     lines: BTreeMap<u64, usize>,
     /// By process, oldest first.
     open: BTreeMap<u64, Vec<Open>>,
-    failed: BTreeMap<usize, ()>,
+    failed: BTreeSet<usize>,
 }
 
 impl Default for Assembly {
@@ -89,7 +131,7 @@ impl Default for Assembly {
             history: History::default(),
             lines: BTreeMap::new(),
             open: BTreeMap::new(),
-            failed: BTreeMap::new(),
+            failed: BTreeSet::new(),
         }
     }
 }
@@ -137,17 +179,13 @@ impl Assembly {
             (Type::Ok, ..) => shape.answer(&call, &event.value)?,
             (Type::Fail, Fail::MeansDiffers, Answered::Whether) => Value::Bool(false),
             (Type::Fail, ..) => {
-                self.failed.insert(index, ());
+                self.failed.insert(index);
                 return Ok(());
             }
             _ => return Ok(()),
         };
         self.history.answer(index, answer, event.position);
         Ok(())
-    }
-
-    fn shape_of(&self, call: &Call) -> Option<&'static Shape> {
-        self.shapes.iter().find(|shape| shape.name == call.name)
     }
 
     fn shape(&self, event: &Event) -> Result<Shape, String> {

@@ -10,6 +10,7 @@ pub(crate) mod events;
 pub(crate) mod jepsen;
 pub(crate) mod lines;
 
+use assembly::{Fail, Meaning, Nil};
 use events::{Event, Fault};
 
 /// How a history is written.
@@ -40,11 +41,13 @@ impl Format {
         }
     }
 
-    /// What a failed `cas` means in files of this format, unless it is said.
-    pub(crate) fn fail(self) -> assembly::Fail {
+    /// What a failed `cas` and a read of nil mean in files of this format, unless it is said. Jepsen's EDN histories
+    /// say nil also of a read whose value was not written down.
+    pub(crate) fn meaning(self) -> Meaning {
         match self {
-            Format::Jepsen => assembly::Fail::MeansDiffers,
-            _ => assembly::Fail::MeansNotApplied,
+            Format::Jepsen => Meaning { fail: Fail::MeansDiffers, nil: Nil::Value },
+            Format::Edn => Meaning { fail: Fail::MeansNotApplied, nil: Nil::ValueIfHeld },
+            Format::Kv | Format::JsonLines => Meaning { fail: Fail::MeansNotApplied, nil: Nil::Value },
         }
     }
 
