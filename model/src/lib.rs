@@ -28,7 +28,7 @@ pub use journal::Journal;
 pub use name::{Incarnation, Never, NodeId, NodeSet, Nonce, OpId, Stream, Tag, TagKind, TagSpace};
 pub use part::{Part, Trail};
 pub use plain::{Driver, Envelope, Plain};
-pub use property::{Kind, Property, Violation, Watch};
+pub use property::{Kind, Property, UNKNOWN, Violation, Watch};
 pub use protocol::{
     Context, Data, Effect, Embedding, Event, Input, Mutant, Mutants, Offers, Outcome, Protocol, Relevance,
     Surroundings, Ticket,

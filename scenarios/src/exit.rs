@@ -25,11 +25,13 @@ pub const SURVIVED: u8 = 17;
 /// A pinned run drifted, or its violation is gone.
 pub const DRIFTED: u8 = 18;
 
-/// The code of a property's fall. A property that `properties` does not have is a panic.
+/// The code of a property's fall. A property that `properties` does not have is a panic, or one that was given up.
 pub(crate) fn of_fall(properties: &[Property], name: &str) -> u8 {
     match properties.iter().find(|property| property.name == name).map(|property| property.kind) {
         Some(Kind::Always) => SAFETY,
         Some(Kind::Sometimes | Kind::Within | Kind::ReachableAlways) => PROGRESS,
+        Some(Kind::History) => HISTORY,
+        None if name == seedbed_model::UNKNOWN => UNKNOWN,
         None => PANIC,
     }
 }

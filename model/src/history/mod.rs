@@ -3,9 +3,11 @@
 //! - [`specification`]: what a sequential object does, as a pure function; a user's own takes a few lines.
 //! - [`specifications`]: the shipped ones: registers, stores, locks, queues and so on.
 //! - [`value`]: the operations and answers of the shipped ones.
+//! - [`configurations`]: a history judged while it happens, as the state of a monitor, in every engine.
 //! - [`judge`]: the judgements, their budgets and their verdicts.
 //! - `plan`, `search`, `states`, `visited`, `prefix`, `piece`: how the judge works.
 
+pub mod configurations;
 pub mod judge;
 mod piece;
 mod plan;
@@ -17,6 +19,7 @@ mod states;
 pub mod value;
 mod visited;
 
+pub use configurations::{Configurations, Standing};
 pub use judge::{Budget, Contradiction, Exhausted, Judgement, Options, Verdict, judge};
 pub use specification::{Outcomes, Specification};
 pub use value::{Call, Value};
