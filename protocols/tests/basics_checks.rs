@@ -3,7 +3,9 @@
 
 use seedbed_model::explore::{Bounds, Exploration, Strategy, Verdict, explore};
 use seedbed_model::{Family, Mutants, Outcome};
-use seedbed_protocols::basics::{echo::Echo, lease_stamps::LeaseStamps, lease_timers::LeaseTimers, paxos::Paxos, register::Register};
+use seedbed_protocols::basics::{
+    echo::Echo, lease_stamps::LeaseStamps, lease_timers::LeaseTimers, paxos::Paxos, register::Register,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -161,12 +161,8 @@ impl<S: Data, O: Data, A: Data> Configurations<S, O, A> {
         self.possible.as_ref().is_some_and(BTreeSet::is_empty)
     }
 
-    fn take_possible<X: Specification<State = S>>(
-        &mut self,
-        specification: &X,
-    ) -> BTreeSet<Configuration<S, O, A>> {
-        let first =
-            || Configuration { state: specification.initial(), taken: BTreeMap::new(), lost: Vec::new() };
+    fn take_possible<X: Specification<State = S>>(&mut self, specification: &X) -> BTreeSet<Configuration<S, O, A>> {
+        let first = || Configuration { state: specification.initial(), taken: BTreeMap::new(), lost: Vec::new() };
         self.possible.take().unwrap_or_else(|| BTreeSet::from([first()]))
     }
 }

@@ -248,14 +248,7 @@ impl<S: Specification> Court<'_, S> {
             true => piece::piece(self, furthest.end, is_longest, role),
             false => (Vec::new(), false),
         };
-        Contradiction {
-            within,
-            end: furthest.end,
-            is_longest,
-            prefix: indices(furthest.order),
-            piece,
-            is_minimal,
-        }
+        Contradiction { within, end: furthest.end, is_longest, prefix: indices(furthest.order), piece, is_minimal }
     }
 
     /// Each part by itself. A part that is violated says more than one that is unknown; of several, the one that is

@@ -3,12 +3,15 @@
 //! - [`events`]: one recorded event, whatever the format.
 //! - [`assembly`]: from events to operations, with what is wrong with them.
 //! - [`edn`], [`jepsen`], [`lines`]: the formats.
+//! - [`recorder`], [`writer`]: histories of Seedbed's own runs, on their way out.
 
 pub(crate) mod assembly;
 pub(crate) mod edn;
 pub(crate) mod events;
 pub(crate) mod jepsen;
 pub(crate) mod lines;
+pub(crate) mod recorder;
+pub(crate) mod writer;
 
 use assembly::{Fail, Meaning, Nil};
 use events::{Event, Fault};

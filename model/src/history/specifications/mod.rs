@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `register` | read, write |
 //! | `cas-register` | read, write, cas |
+//! | `consensus` | propose |
 //! | `multi-register` | txn of reads and writes, at once |
 //! | `key-value` | get, put, append, delete, each on a key |
 //! | `soft-key-value` | the same, where a key may be lost at any time (the papers' soft state) |
@@ -26,7 +27,7 @@ pub use collection::{Counter, Log, Queue, Set};
 pub use key_value::KeyValue;
 pub use lock::{LeaseTable, Lock};
 pub use priority_queue::{Leased, PriorityQueue};
-pub use register::{CasRegister, MultiRegister, Register};
+pub use register::{CasRegister, Consensus, MultiRegister, Register};
 pub use shape::{Answered, Given, Shape};
 
 use super::{Call, Specification, Value};
@@ -46,9 +47,10 @@ pub trait Work {
 }
 
 /// The names of all, in the order of the table above.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "register",
     "cas-register",
+    "consensus",
     "multi-register",
     "key-value",
     "soft-key-value",
@@ -79,6 +81,7 @@ pub fn with<W: Work>(name: &str, initial: Option<Value>, work: W) -> Result<W::R
     match name {
         "register" => Ok(work.on(&Register { initial: value(Value::Nil) })),
         "cas-register" => Ok(work.on(&CasRegister { initial: value(Value::Nil) })),
+        "consensus" => none().map(|()| work.on(&Consensus)),
         "multi-register" => Ok(work.on(&MultiRegister { initial: value(Value::Nil) })),
         "key-value" => Ok(work.on(&KeyValue { absent: value("".into()), is_soft: false })),
         "soft-key-value" => Ok(work.on(&KeyValue { absent: value("".into()), is_soft: true })),

@@ -104,6 +104,51 @@ impl Shipped for CasRegister {
     }
 }
 
+/// A value that is chosen once: `propose VALUE` answers what is chosen, VALUE itself if nothing was before. Nothing is
+/// chosen at first.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Consensus;
+
+impl Specification for Consensus {
+    /// What is chosen.
+    type State = Option<Value>;
+    type Operation = Call;
+    type Answer = Value;
+    type Part = ();
+
+    fn initial(&self) -> Option<Value> {
+        None
+    }
+
+    fn is_finite(&self) -> bool {
+        true
+    }
+
+    fn part(&self, _: &Call) {}
+
+    fn outcomes(&self, state: &Option<Value>, call: &Call, outcomes: &mut Outcomes<Value, Option<Value>>) {
+        if call.name == "propose" {
+            let chosen = state.as_ref().unwrap_or(&call.argument).clone();
+            outcomes.push(chosen.clone(), Some(chosen));
+        }
+    }
+
+    fn keeps(&self, call: &Call, answer: Option<&Value>) -> bool {
+        answer.is_some_and(|answer| *answer != call.argument)
+    }
+
+    fn heap_bytes(&self, state: &Option<Value>) -> usize {
+        state.as_ref().map_or(0, Value::heap_bytes)
+    }
+}
+
+impl Shipped for Consensus {
+    fn shapes(&self) -> &'static [Shape] {
+        const PROPOSE: Shape = Shape::new("propose", Given::Value, Answered::Seen);
+        &[PROPOSE]
+    }
+}
+
 /// Several registers, read and written together by transactions. Each begins at nil unless said otherwise.
 #[derive(Debug, Clone, Default)]
 pub struct MultiRegister {

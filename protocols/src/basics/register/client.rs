@@ -47,13 +47,7 @@ impl Client {
         self.open.as_ref().is_some_and(|open| open.request() == request && !open.heard.contains(from))
     }
 
-    fn on_operation(
-        &mut self,
-        op: OpId,
-        operation: Operation,
-        register: &Register,
-        cx: &mut Context<'_, Register>,
-    ) {
+    fn on_operation(&mut self, op: OpId, operation: Operation, register: &Register, cx: &mut Context<'_, Register>) {
         let mut open = Open {
             op,
             operation,
@@ -78,7 +72,9 @@ impl Client {
         }
         let is_over = open.operation == Operation::Read && register.mutants.has(params::NO_WRITE_BACK);
         if open.is_storing || is_over {
-            cx.cancel(Timer::Resend);
+            if open.left > 0 {
+                cx.cancel(Timer::Resend);
+            }
             cx.respond(open.op, open.answer());
             self.open = None;
         } else {
@@ -127,9 +123,8 @@ impl Open {
             };
             cx.send(server, message);
         }
-        match self.left {
-            0 => cx.cancel(Timer::Resend),
-            _ => cx.set(Timer::Resend, register.params.resend),
+        if self.left > 0 {
+            cx.set(Timer::Resend, register.params.resend);
         }
     }
 }

@@ -51,11 +51,23 @@ impl Family for Register {
     fn mutants() -> &'static [Mutant] {
         const FALLS: Outcome = Outcome::Falls("linearizable");
         &[
-            Mutant { name: NO_WRITE_BACK, removes: "a reader's second round, which stores back what it found", outcome: FALLS },
+            Mutant {
+                name: NO_WRITE_BACK,
+                removes: "a reader's second round, which stores back what it found",
+                outcome: FALLS,
+            },
             Mutant { name: SMALL_QUORUM, removes: "the overlap of any two quorums, by one server", outcome: FALLS },
-            Mutant { name: NO_QUERY, removes: "a writer's first round, which finds the versions there are", outcome: FALLS },
+            Mutant {
+                name: NO_QUERY,
+                removes: "a writer's first round, which finds the versions there are",
+                outcome: FALLS,
+            },
             Mutant { name: OVERWRITE, removes: "a server's comparison of versions", outcome: FALLS },
-            Mutant { name: NO_DURABLE_COPY, removes: "a server's wait for its disk before it acknowledges", outcome: FALLS },
+            Mutant {
+                name: NO_DURABLE_COPY,
+                removes: "a server's wait for its disk before it acknowledges",
+                outcome: FALLS,
+            },
         ]
     }
 
