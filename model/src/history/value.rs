@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use crate::Canonical;
+
 /// A value of a recorded history.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Canonical)]
 pub enum Value {
     /// Nothing, or not known yet.
     #[default]
@@ -90,7 +92,7 @@ impl From<bool> for Value {
 }
 
 /// An operation of a recorded history: its name and what it was given.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Call {
     /// The name: `read`, `write`, `cas`, …
     pub name: String,

@@ -4,4 +4,5 @@ mod brute;
 mod closure;
 mod differential;
 mod draw;
+mod live;
 mod pieces;

@@ -31,9 +31,11 @@ pub use register::{CasRegister, Consensus, MultiRegister, Register};
 pub use shape::{Answered, Given, Shape};
 
 use super::{Call, Specification, Value};
+use crate::Data;
 
-/// A shipped specification: how its operations look in a file, beside what they do.
-pub trait Shipped: Specification<Operation = Call, Answer = Value> {
+/// A shipped specification: how its operations look in a file, beside what they do. Its states may be a monitor's
+/// ([`super::Configurations`]).
+pub trait Shipped: Specification<Operation = Call, Answer = Value, State: Data> {
     /// The operations, one of them for each name.
     fn shapes(&self) -> &'static [Shape];
 }

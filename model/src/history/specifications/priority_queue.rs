@@ -1,6 +1,7 @@
 //! A priority queue whose items are leased, not taken.
 
 use super::{Answered, Given, Shape, Shipped};
+use crate::Canonical;
 use crate::history::{Call, Outcomes, Specification, Value};
 
 /// A queue in which the least priority number comes first: `enqueue [PRIORITY ITEM]`; `lease` answers an item of the
@@ -10,7 +11,7 @@ use crate::history::{Call, Outcomes, Specification, Value};
 pub struct PriorityQueue;
 
 /// An item in the queue.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Leased {
     /// The least first.
     pub priority: i64,
