@@ -114,6 +114,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_fell_says_how_the_command_ends() {
+        let properties = [Property::always("safe", ""), Property::within("soon", ""), Property::history("ordered", "")];
+        let codes = ["safe", "soon", "ordered", "panic", seedbed_model::UNKNOWN].map(|name| of_fall(&properties, name));
+        assert_eq!(codes, [SAFETY, PROGRESS, HISTORY, PANIC, UNKNOWN]);
+    }
+
+    #[test]
     fn several_endings_are_told_by_the_lowest_that_is_not_zero() {
         assert_eq!(lowest([0, 15, 11, 0]), 11);
         assert_eq!(lowest([0, 0]), 0);

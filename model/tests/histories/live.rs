@@ -76,3 +76,35 @@ fn configurations_fall_where_the_judge_says() {
         assert!(fallen > 50, "{name}: only {fallen} fell");
     }
 }
+
+#[test]
+fn too_many_configurations_are_given_up_and_nothing_is_judged_after() {
+    let register = specifications::Register { initial: Value::from(0) };
+    let mut configurations = Configurations::default();
+    for client in 0..20 {
+        configurations.invoked(NodeId(client), OpId(0), Call::new("write", i64::from(client)));
+    }
+    configurations.invoked(NodeId(20), OpId(0), Call::new("read", Value::Nil));
+    let mut answer = |value: i64| configurations.responded(&register, NodeId(20), OpId(0), &value.into());
+    assert_eq!(answer(-1), Standing::GivenUp);
+    assert_eq!(answer(-1), Standing::Ordered);
+    configurations.invoked(NodeId(20), OpId(1), Call::new("read", Value::Nil));
+    assert_eq!(configurations.responded(&register, NodeId(20), OpId(1), &(-1).into()), Standing::Ordered);
+}
+
+/// What clients may still see is all that is told apart: two histories that left the same are one state.
+#[test]
+fn histories_that_leave_the_same_are_one_state() {
+    let register = specifications::Register { initial: Value::from(0) };
+    let after = |writes: &[i64]| {
+        let mut configurations = Configurations::default();
+        for (index, value) in writes.iter().enumerate() {
+            let op = OpId(index as u32);
+            configurations.invoked(NodeId(0), op, Call::new("write", *value));
+            assert_eq!(configurations.responded(&register, NodeId(0), op, &Value::Nil), Standing::Ordered);
+        }
+        configurations
+    };
+    assert_eq!(after(&[1, 2, 3]), after(&[2, 3]));
+    assert_ne!(after(&[1, 2, 3]), after(&[3, 2]));
+}

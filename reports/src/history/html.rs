@@ -13,7 +13,7 @@ pub fn html(told: &Told<'_>) -> String {
          .picture {{ overflow-x: auto; border: 1px solid #dddddd; }}</style>\n</head>\n<body>\n\
          <h1>History {}</h1>\n<pre>{}</pre>\n<div class=\"picture\">\n{}</div>\n</body>\n</html>\n",
         escaped(told.name),
-        escaped(told.name),
+        escaped(told.name.rsplit('/').next().unwrap_or_default()),
         words::text(told).lines().map(|line| escaped(line) + "\n").collect::<String>(),
         svg(told)
     )

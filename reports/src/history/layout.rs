@@ -121,7 +121,7 @@ fn caption(verdict: &Verdict, shown: usize, count: usize) -> String {
     let what = match verdict {
         Verdict::Ordered(order) if order.is_empty() => "the operations",
         Verdict::Ordered(_) => "the operations, numbered in the order found",
-        Verdict::Violated(_) => "operations that have no order, whatever else happened",
+        Verdict::Violated(_) => "operations that have no order, whatever came of all others",
         Verdict::Unknown(_) => "the operations; whether they have an order is unknown",
     };
     if shown < count { format!("{what} (the first {shown} of {count})") } else { what.to_owned() }
