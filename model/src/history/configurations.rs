@@ -3,8 +3,9 @@
 //! What is kept is not the history but everything that may be true of the object now: the *configurations*, each a
 //! state and which of the operations in flight have taken effect in it, with what answer. An answer keeps those
 //! configurations that explain it; if there is none, what clients saw has no order. (The just-in-time linearization of
-//! Lowe 2017, §4, with all configurations at once.) The set is a function of what may still come, so two histories
-//! after which the same may follow are one state to the explorer.
+//! Lowe 2017, §4, with all configurations at once.) An operation that changes no state is not put anywhere before it is
+//! answered: each configuration notes what it could have been answered on the way there. The past is not kept, so two
+//! histories after which the same may follow are one state to the explorer, as a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +28,8 @@ struct Configuration<S: Data, O: Data, A: Data> {
     state: S,
     /// Operations in flight that have taken effect, with the answers that they must be given.
     taken: BTreeMap<Key, A>,
+    /// Operations in flight that change no state, with all that they could have been answered since their invocation.
+    seen: BTreeMap<Key, BTreeSet<A>>,
     /// Operations without effect so far whose clients crashed, in order: each may still take effect, once.
     lost: Vec<O>,
 }
@@ -35,7 +38,8 @@ struct Configuration<S: Data, O: Data, A: Data> {
 /// for each part; make each a [`crate::Part`] of the monitor, so that they do not multiply.
 ///
 /// Invariants: 1. the set is empty only once it was found that there is no order, or given up; 2. of a configuration
-/// each operation in flight is in `taken` or has not taken effect.
+/// each operation in flight that changes no state is in `seen`, each other one in `taken` or without effect so far;
+/// 3. of configurations that differ in `seen` alone, none has at most what another has of each operation.
 ///
 /// Their number can grow exponentially with the operations in flight; those of crashed clients never leave it. More
 /// than [`CONFIGURATION_COUNT_MAX`] are given up on.
@@ -74,7 +78,7 @@ impl<S: Data, O: Data, A: Data> Configurations<S, O, A> {
         X: Specification<State = S, Operation = O, Answer = A>,
     {
         match event {
-            Event::Invoked(op, operation) => self.invoked(node, *op, operation.clone()),
+            Event::Invoked(op, operation) => self.invoked(specification, node, *op, operation.clone()),
             Event::Crashed => self.crashed(specification, node),
             Event::Responded(op, answer) => {
                 let operation = self.open.get(&(node, *op)).cloned();
@@ -96,10 +100,21 @@ impl<S: Data, O: Data, A: Data> Configurations<S, O, A> {
     }
 
     /// A client invokes an operation.
-    pub fn invoked(&mut self, client: NodeId, op: OpId, operation: O) {
-        if !self.is_over() {
-            self.open.insert((client, op), operation);
+    pub fn invoked<X>(&mut self, specification: &X, client: NodeId, op: OpId, operation: O)
+    where
+        X: Specification<State = S, Operation = O, Answer = A>,
+    {
+        if self.is_over() {
+            return;
         }
+        if let Some(possible) = self.possible.take() {
+            let see = |mut configuration: Configuration<S, O, A>| {
+                configuration.see(specification, (client, op), &operation);
+                configuration
+            };
+            self.possible = Some(possible.into_iter().map(see).collect());
+        }
+        self.open.insert((client, op), operation);
     }
 
     /// A client is answered. An answer that comes twice, or without an operation in flight, is no news.
@@ -123,7 +138,7 @@ impl<S: Data, O: Data, A: Data> Configurations<S, O, A> {
         if standing != Standing::Ordered {
             self.open.clear();
         }
-        self.possible = Some(found.unwrap_or_default());
+        self.possible = Some(found.map(undominated).unwrap_or_default());
         standing
     }
 
@@ -141,6 +156,7 @@ impl<S: Data, O: Data, A: Data> Configurations<S, O, A> {
             self.open.remove(&key);
             let is_without_effect = specification.keeps(&operation, None);
             let lose = |mut configuration: Configuration<S, O, A>| {
+                configuration.seen.remove(&key);
                 if configuration.taken.remove(&key).is_none() && !is_without_effect {
                     configuration.lost.push(operation.clone());
                     configuration.lost.sort();
@@ -149,7 +165,7 @@ impl<S: Data, O: Data, A: Data> Configurations<S, O, A> {
             };
             possible = possible.into_iter().map(lose).collect();
         }
-        self.possible = Some(possible);
+        self.possible = Some(undominated(possible));
     }
 
     /// How many configurations are possible.
@@ -161,10 +177,59 @@ impl<S: Data, O: Data, A: Data> Configurations<S, O, A> {
         self.possible.as_ref().is_some_and(BTreeSet::is_empty)
     }
 
-    fn take_possible<X: Specification<State = S>>(&mut self, specification: &X) -> BTreeSet<Configuration<S, O, A>> {
-        let first = || Configuration { state: specification.initial(), taken: BTreeMap::new(), lost: Vec::new() };
-        self.possible.take().unwrap_or_else(|| BTreeSet::from([first()]))
+    fn take_possible<X>(&mut self, specification: &X) -> BTreeSet<Configuration<S, O, A>>
+    where
+        X: Specification<State = S, Operation = O, Answer = A>,
+    {
+        let first = || {
+            let state = specification.initial();
+            let mut first = Configuration { state, taken: BTreeMap::new(), seen: BTreeMap::new(), lost: Vec::new() };
+            first.see_all(specification, &self.open);
+            BTreeSet::from([first])
+        };
+        self.possible.take().unwrap_or_else(first)
     }
+}
+
+impl<S: Data, O: Data, A: Data> Configuration<S, O, A> {
+    /// Notes what an operation that changes no state would be answered here.
+    fn see<X>(&mut self, specification: &X, key: Key, operation: &O)
+    where
+        X: Specification<State = S, Operation = O, Answer = A>,
+    {
+        if specification.keeps(operation, None) {
+            let mut outcomes = Outcomes::new(None);
+            specification.outcomes(&self.state, operation, &mut outcomes);
+            let answers = outcomes.into_pairs().into_iter().map(|(answer, _)| answer);
+            self.seen.entry(key).or_default().extend(answers);
+        }
+    }
+
+    fn see_all<X>(&mut self, specification: &X, open: &BTreeMap<Key, O>)
+    where
+        X: Specification<State = S, Operation = O, Answer = A>,
+    {
+        open.iter().for_each(|(key, operation)| self.see(specification, *key, operation));
+    }
+
+    /// Whether what may follow `other` may follow this one too, if they differ in `seen` alone.
+    fn has_seen_all_of(&self, other: &Self) -> bool {
+        self.seen.iter().zip(&other.seen).all(|((_, mine), (_, theirs))| theirs.is_subset(mine))
+    }
+}
+
+/// Those of which none else can do all that they can.
+fn undominated<S: Data, O: Data, A: Data>(all: BTreeSet<Configuration<S, O, A>>) -> BTreeSet<Configuration<S, O, A>> {
+    let mut alike: BTreeMap<(S, BTreeMap<Key, A>, Vec<O>), Vec<Configuration<S, O, A>>> = BTreeMap::new();
+    for configuration in all {
+        let Configuration { state, taken, lost, .. } = &configuration;
+        let group = alike.entry((state.clone(), taken.clone(), lost.clone())).or_default();
+        if !group.iter().any(|other| other.has_seen_all_of(&configuration)) {
+            group.retain(|other| !configuration.has_seen_all_of(other));
+            group.push(configuration);
+        }
+    }
+    alike.into_values().flatten().collect()
 }
 
 fn cloned<O: Clone>((key, operation): (&Key, &O)) -> (Key, O) {
@@ -206,9 +271,18 @@ where
                 None => self.meet(configuration, &mut left),
             }
         }
-        while let Some(configuration) = left.pop() {
-            self.take_now(&configuration, &mut explaining);
-            self.take_others(&configuration, &mut left);
+        while let Some(mut configuration) = left.pop() {
+            match configuration.seen.get(&self.key) {
+                Some(answers) if answers.contains(self.answer) => {
+                    configuration.seen.remove(&self.key);
+                    explaining.insert(configuration);
+                }
+                Some(_) => self.take_others(&configuration, &mut left),
+                None => {
+                    self.take_now(&configuration, &mut explaining);
+                    self.take_others(&configuration, &mut left);
+                }
+            }
             if explaining.len().max(self.met.len()) > CONFIGURATION_COUNT_MAX {
                 return None;
             }
@@ -225,27 +299,35 @@ where
     /// The operation takes effect here, with its answer.
     fn take_now(&self, from: &Possible<X>, explaining: &mut BTreeSet<Possible<X>>) {
         for (_, state) in self.outcomes(from, &self.open[&self.key], Some(self.answer.clone())) {
-            explaining.insert(Configuration { state, ..from.clone() });
+            explaining.insert(self.moved(from, state));
         }
     }
 
     /// Another operation takes effect before it.
     fn take_others(&mut self, from: &Possible<X>, left: &mut Vec<Possible<X>>) {
         let (open, own) = (self.open, self.key);
-        for (key, operation) in open.iter().filter(|(key, _)| **key != own && !from.taken.contains_key(key)) {
+        let is_other = |key: &Key| *key != own && !from.taken.contains_key(key) && !from.seen.contains_key(key);
+        for (key, operation) in open.iter().filter(|(key, _)| is_other(key)) {
             for (answer, state) in self.outcomes(from, operation, None) {
-                let mut next = Configuration { state, ..from.clone() };
+                let mut next = self.moved(from, state);
                 next.taken.insert(*key, answer);
                 self.meet(next, left);
             }
         }
         for index in 0..from.lost.len() {
             for (_, state) in self.outcomes(from, &from.lost[index], None) {
-                let mut next = Configuration { state, ..from.clone() };
+                let mut next = self.moved(from, state);
                 next.lost.remove(index);
                 self.meet(next, left);
             }
         }
+    }
+
+    /// The configuration with another state, as those in flight that change none see it.
+    fn moved(&self, from: &Possible<X>, state: X::State) -> Possible<X> {
+        let mut next = Configuration { state, ..from.clone() };
+        next.see_all(self.specification, self.open);
+        next
     }
 
     fn outcomes(

@@ -32,7 +32,7 @@ fn fallen_at<S: Shipped>(specification: &S, history: &History<Call, Value>, cras
                 Standing::GivenUp => panic!("too many configurations of a small history"),
             },
             answer => {
-                configurations.invoked(client, op, interval.operation.clone());
+                configurations.invoked(specification, client, op, interval.operation.clone());
                 if answer.is_none() && crashes {
                     configurations.crashed(specification, client);
                 }
@@ -82,13 +82,13 @@ fn too_many_configurations_are_given_up_and_nothing_is_judged_after() {
     let register = specifications::Register { initial: Value::from(0) };
     let mut configurations = Configurations::default();
     for client in 0..20 {
-        configurations.invoked(NodeId(client), OpId(0), Call::new("write", i64::from(client)));
+        configurations.invoked(&register, NodeId(client), OpId(0), Call::new("write", i64::from(client)));
     }
-    configurations.invoked(NodeId(20), OpId(0), Call::new("read", Value::Nil));
+    configurations.invoked(&register, NodeId(20), OpId(0), Call::new("read", Value::Nil));
     let mut answer = |value: i64| configurations.responded(&register, NodeId(20), OpId(0), &value.into());
     assert_eq!(answer(-1), Standing::GivenUp);
     assert_eq!(answer(-1), Standing::Ordered);
-    configurations.invoked(NodeId(20), OpId(1), Call::new("read", Value::Nil));
+    configurations.invoked(&register, NodeId(20), OpId(1), Call::new("read", Value::Nil));
     assert_eq!(configurations.responded(&register, NodeId(20), OpId(1), &(-1).into()), Standing::Ordered);
 }
 
@@ -100,7 +100,7 @@ fn histories_that_leave_the_same_are_one_state() {
         let mut configurations = Configurations::default();
         for (index, value) in writes.iter().enumerate() {
             let op = OpId(index as u32);
-            configurations.invoked(NodeId(0), op, Call::new("write", *value));
+            configurations.invoked(&register, NodeId(0), op, Call::new("write", *value));
             assert_eq!(configurations.responded(&register, NodeId(0), op, &Value::Nil), Standing::Ordered);
         }
         configurations

@@ -19,7 +19,7 @@ const OURS: [Case; 34] = [
     ("late-write.edn", "--spec register", 0),
     ("late-write.edn", "--spec register --judge session", 0),
     ("twice-written.edn", "--spec register", 12),
-    ("twice-written.edn", "--spec register --judge sequential", 12),
+    ("twice-written.edn", "--spec register --judge sequential", 0),
     ("nil.edn", "--spec register --initial 0", 12),
     ("nil.edn", "--spec register --initial 0 --nil unknown", 0),
     ("failed-cas.edn", "--spec cas-register --initial 0", 12),
