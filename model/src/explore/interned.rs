@@ -3,6 +3,7 @@
 //! A step is a pure function of the components it reads, so it is computed once and then looked up; a successor's
 //! fingerprint is the parent's with the weights of changed components exchanged.
 
+mod claims;
 mod folds;
 mod offers;
 mod steps;
@@ -18,12 +19,12 @@ use super::exercised::Exercised;
 use super::layout::{Block, Layout};
 use super::memo::{Dependencies, Memo};
 use super::odometer::Odometer;
-use super::pool::{ABSENT, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
+use super::pool::{ABSENT, ACTION, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
 use crate::canonical::{Canonical, Decoder, Encoder, SplitPart, encoding, hash};
 use crate::host::{Host, Local, Phase};
 use crate::name::NodeId;
 use crate::plain::Envelope;
-use crate::property::{DeadlineOp, Violation, Watch};
+use crate::property::{DeadlineOp, Property, Violation, Watch};
 use crate::protocol::{Effect, Event, Protocol, Relevance, Surroundings};
 use crate::time::{Span, Stamp, Timers};
 use crate::trace::encode_effect;
@@ -156,8 +157,12 @@ pub(super) struct Interned<P: Protocol> {
     pub(super) keeps_names: bool,
     /// Why the bounds do not fit the protocol, once that has shown.
     pub(super) misfit: Option<String>,
-    /// Names of the `reachable always` properties, by bit.
-    goal_names: Vec<&'static str>,
+    /// The claims about where states lead, by bit.
+    pub(super) claims: Vec<super::space::Claim>,
+    /// What the monitor owes, by its parts.
+    owed_memo: FxHashMap<Box<[Id]>, u32>,
+    /// What a choice takes, by its local's index; 0 if not asked for yet.
+    actions: Vec<u32>,
     /// By flight id; `None` for other ids.
     flights: Vec<Option<FlightInfo>>,
     locals: Typed<(NodeId, Local<P>)>,
@@ -260,13 +265,7 @@ fn split<T: Canonical>(value: &T) -> (Vec<u8>, Vec<SplitPart>) {
 
 impl<P: Protocol> Interned<P> {
     fn new(protocol: P, bounds: Bounds, layout: Layout) -> Self {
-        let goal_names = protocol
-            .properties()
-            .iter()
-            .filter(|property| property.kind == crate::Kind::ReachableAlways)
-            .map(|property| property.name)
-            .take(32)
-            .collect();
+        let claims = claims::of(&protocol, &bounds);
         Interned {
             protocol,
             bounds,
@@ -281,7 +280,9 @@ impl<P: Protocol> Interned<P> {
             registered: 0,
             keeps_names: false,
             misfit: None,
-            goal_names,
+            claims,
+            owed_memo: FxHashMap::default(),
+            actions: Vec::new(),
             flights: Vec::new(),
             locals: Typed::new(),
             timer_ops: Typed::new(),
@@ -336,7 +337,7 @@ impl<P: Protocol> Interned<P> {
             if place == FLIGHT {
                 let flight = self.decode_flight(id);
                 self.register_flight(id, flight);
-            } else if id != ABSENT {
+            } else if id != ABSENT && place != ACTION {
                 self.register_slot(id, place as u16);
             }
         }
@@ -355,11 +356,6 @@ impl<P: Protocol> Interned<P> {
             let faults = crate::canonical::decoding(bytes).expect(WHOLE);
             self.fault_sets.entry(id).or_insert(faults);
         }
-    }
-
-    /// Names of the `reachable always` properties, by bit.
-    pub(super) fn goal_names(&self) -> &[&'static str] {
-        &self.goal_names
     }
 
     /// Puts the components of a world that has not started in place.
@@ -547,10 +543,6 @@ impl<P: Protocol> Interned<P> {
 
     pub(super) fn monitor(&self) -> P::Monitor {
         self.decode_split(&self.work.fixed[self.layout.monitor.range()])
-    }
-
-    fn goal_bits(&self, names: &[&'static str]) -> u32 {
-        self.goal_names.iter().enumerate().filter(|(_, goal)| names.contains(goal)).map(|(bit, _)| 1 << bit).sum()
     }
 
     fn clock_offset(&self, node: NodeId) -> i64 {

@@ -5,6 +5,7 @@ mod canonize;
 mod checkpoint;
 mod depth;
 mod exercised;
+mod fairness;
 mod graph;
 mod interned;
 mod landings;
@@ -27,8 +28,8 @@ pub use checkpoint::{Keeper, Reader, Writer};
 pub use exercised::Exercised;
 pub use odometer::Odometer;
 pub use report::abstractions;
-pub use search::{Fall, Kept, Limits, Searched, search, search_kept};
-pub use space::{Row, Space, Successors};
+pub use search::{Fall, Kept, Limits, Searched, Turn, search, search_kept};
+pub use space::{Claim, ClaimKind, Row, Space, Successors};
 pub use strategy::{Order, Strategy};
 pub use walk::{Walk, accepts};
 
@@ -44,6 +45,9 @@ pub struct Exploration<P: Protocol> {
     pub verdict: Verdict,
     /// A counterexample (breadth first, a shortest one), replayable by [`crate::replay`].
     pub script: Option<Script<P>>,
+    /// Where the counterexample is a run without end: the index in the script from which its steps repeat for ever; its
+    /// length if nothing happens any more.
+    pub repeats_from: Option<usize>,
     /// How much was seen.
     pub stats: Stats,
     /// Marks taken and goals reached, in order of name.
@@ -107,6 +111,14 @@ pub struct Progress {
     pub depth: u32,
     /// States of the level still to be expanded.
     pub left: u64,
+}
+
+/// The world of `protocol` within `bounds` as a space, for searches of one's own.
+///
+/// # Errors
+/// If the bounds do not fit the protocol.
+pub fn space<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<impl Space, String> {
+    Walker::new(protocol, bounds)
 }
 
 /// Explores `protocol` within `bounds`. `watch` is called now and then; `false` stops the exploration as unknown.

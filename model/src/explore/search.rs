@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::checkpoint::Keeper;
 use super::graph::Graph;
 use super::level::Segment;
-use super::space::{Space, Successors};
+use super::space::{Claim, ClaimKind, Space, Successors};
 use super::strategy::{Order, Strategy};
 use super::table::{ROOT, SHARD_COUNT, Shard, Table, shard_of};
 use super::{Progress, Stats};
@@ -54,6 +54,18 @@ pub struct Fall {
     pub path: Vec<u64>,
     /// Whether the violation is in the last of them; else it is on a transition from it.
     pub in_state: bool,
+    /// What then repeats for ever, if it is a run without end that violates: transitions that lead back to the last state
+    /// of `path`, or none if nothing that must happen is left to happen there.
+    pub cycle: Option<Vec<Turn>>,
+}
+
+/// A transition of a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The state it leads to.
+    pub fingerprint: u64,
+    /// What it takes; see [`Successors::act`].
+    pub action: u32,
 }
 
 /// Searches `space` within `limits`. `watch` is called now and then; `false` ends the search as unknown.
@@ -89,6 +101,10 @@ pub fn search_kept<S: Space>(
             "a bound on depth needs the order breadth-first: depth first, a state may be met on a long way first"
                 .into(),
         );
+    }
+    let is_reachable = |claim: &Claim| claim.kind == ClaimKind::Reachable;
+    if strategy.order == Order::DepthFirst && !space.claims().iter().all(is_reachable) {
+        return Err("what is claimed eventually needs the order breadth-first, for the shortest way to a cycle".into());
     }
     let mut search = Search::new(space, limits, strategy.jobs.max(1));
     search.begin();
@@ -132,6 +148,8 @@ struct Chunk {
     found: Successors,
     /// States with a successor that was cut off.
     open: Vec<u32>,
+    /// (state, claims owed there).
+    owing: Vec<(u32, u32)>,
     bad: Option<Bad>,
 }
 
@@ -182,14 +200,16 @@ impl<S: Space> Worker<S> {
         let mut found = self.spare.pop().unwrap_or_default();
         found.clear();
         found.keeps_edges = round.keeps_edges;
-        let mut chunk = Chunk { number, found, open: Vec::new(), bad: None };
+        let mut chunk = Chunk { number, found, open: Vec::new(), owing: Vec::new(), bad: None };
         self.space.begin(round.moment + number as u64);
         for at in unit.start..unit.end {
             let found = &mut chunk.found;
             let start = found.entries.len();
-            found.from = segment.state(at);
-            found.cut = false;
+            found.begin(segment.state(at));
             self.space.expand(segment.row(at), found);
+            if found.owed != 0 {
+                chunk.owing.push((found.from, found.owed));
+            }
             if round.filters {
                 found.forget_known(start, |fingerprint| round.table.contains(fingerprint));
             }
@@ -207,7 +227,7 @@ impl<S: Space> Worker<S> {
 
 impl<S: Space> Search<S> {
     pub(super) fn new(space: S, limits: Limits, jobs: usize) -> Self {
-        let graph = (!space.goal_names().is_empty()).then(Graph::default);
+        let graph = (!space.claims().is_empty()).then(Graph::default);
         let forks: Vec<S> = (1..jobs).map(|_| space.fork()).collect();
         let workers = std::iter::once(space).chain(forks).map(Worker::new).collect();
         Search {
@@ -230,7 +250,7 @@ impl<S: Space> Search<S> {
         self.workers[0].space.begin(0);
         self.workers[0].space.start(&mut found);
         let fallen = found.fallen.take().zip(found.entries.last().map(|entry| entry.fingerprint));
-        let chunk = Chunk { number: 0, found, open: Vec::new(), bad: None };
+        let chunk = Chunk { number: 0, found, open: Vec::new(), owing: Vec::new(), bad: None };
         let mut first = Vec::new();
         self.take(vec![chunk], &mut first);
         // What falls while a system starts falls in the start that was handed over last.
@@ -394,6 +414,7 @@ impl<S: Space> Search<S> {
             self.open_states.append(&mut chunk.open);
             if let Some(graph) = &mut self.graph {
                 graph.note_goals(&chunk.found.entries);
+                graph.owing.append(&mut chunk.owing);
             }
             if let Some(bad) = chunk.bad.take() {
                 self.moment += chunk.number as u64;
@@ -424,32 +445,18 @@ impl<S: Space> Search<S> {
     }
 
     fn finish(mut self) -> Searched<S> {
-        if self.bad.is_none() && self.stats.exhausted {
-            self.bad = self.unreachable_goal();
-        }
         self.stats.unique = self.table.len() as u64;
-        let fall = self.bad.take().map(|bad| Fall {
+        let mut fall = self.bad.take().map(|bad| Fall {
             path: self.table.path_to(bad.state),
             violation: bad.violation,
             in_state: bad.in_state,
+            cycle: None,
         });
+        if let (None, true, Some(graph)) = (&fall, self.stats.exhausted, self.graph.take()) {
+            fall = graph.judge(&self.table, &self.workers[0].space.claims(), &self.open_states);
+        }
         let spaces = self.workers.into_iter().map(|worker| worker.space).collect();
         Searched { stats: self.stats, fall, stopped: self.stopped, spaces, moment: self.moment }
-    }
-
-    /// The earliest state from which a `reachable always` goal cannot be reached. States that were not expanded count
-    /// as reaching everything.
-    fn unreachable_goal(&self) -> Option<Bad> {
-        let graph = self.graph.as_ref()?;
-        let names = self.workers[0].space.goal_names();
-        let cut_off = graph.cut_off(self.table.number_max(), names.len(), &self.open_states);
-        cut_off.into_iter().zip(names).find_map(|(reached, name)| {
-            let states = reached.iter().enumerate().filter(|(_, reached)| !**reached).map(|(state, _)| state as u32);
-            let state =
-                states.filter(|state| self.table.holds(*state)).min_by_key(|state| self.table.depth_of(*state))?;
-            let detail = format!("after these steps `{name}` cannot be reached any more, whatever happens");
-            Some(Bad { state, violation: Violation { property: name.to_owned(), detail }, in_state: true })
-        })
     }
 }
 

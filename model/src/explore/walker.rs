@@ -11,7 +11,7 @@ use super::exercised::Exercised;
 use super::interned::{Faults, Initial, Interned, Work, initial};
 use super::landings::Landings;
 use super::pool::Id;
-use super::space::{Row, Space, Successors};
+use super::space::{Claim, Row, Space, Successors};
 use crate::canonical::Canonical;
 use crate::host::{Local, Phase};
 use crate::name::{Never, NodeId};
@@ -106,7 +106,11 @@ pub(super) struct Landed {
 
 impl<P: Protocol> Walker<P> {
     pub(super) fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
-        let (store, initial) = initial(protocol, bounds)?;
+        // Fairness is about a message, a timer, a record: it must keep its name from state to state.
+        let mut bounds = bounds.clone();
+        bounds.symmetry &= !bounds.eventually;
+        bounds.drop_dead &= !bounds.eventually;
+        let (store, initial) = initial(protocol, &bounds)?;
         let permutations = if bounds.symmetry { permutations(protocol) } else { Vec::new() };
         let cells = Cells::of(&store, &initial);
         Ok(Walker {
@@ -115,7 +119,7 @@ impl<P: Protocol> Walker<P> {
             store,
             initial,
             permutations,
-            ranked: protocol.tags_are_ranked(),
+            ranked: protocol.tags_are_ranked() && !bounds.eventually,
             other: Work::default(),
             least: Work::default(),
             row: Work::default(),
@@ -315,7 +319,14 @@ impl<P: Protocol> Space for Walker<P> {
         self.cells.read(row, &mut from);
         self.store.reset(&from);
         self.options(&mut picks);
+        let is_fair = self.store.bounds.eventually;
+        if is_fair {
+            out.owe(self.store.owed());
+        }
         'picks: for pick in &picks {
+            if is_fair {
+                out.act(self.store.action_of(pick));
+            }
             loop {
                 self.store.reset(&from);
                 self.take(pick);
@@ -356,8 +367,8 @@ impl<P: Protocol> Space for Walker<P> {
         self.store.catch_up();
     }
 
-    fn goal_names(&self) -> Vec<&'static str> {
-        self.store.goal_names().to_vec()
+    fn claims(&self) -> Vec<Claim> {
+        self.store.claims.clone()
     }
 
     fn misfit(&self) -> Option<String> {

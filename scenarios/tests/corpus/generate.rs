@@ -94,10 +94,11 @@ fn bounds(tells_dead: bool) -> impl Strategy<Value = Bounds> {
 
 prop_compose! {
     fn table()(spokes in 1u16..3, (hub, spoke) in (rules(), rules()), monitor in monitor(),
-        within in prop::option::weighted(0.3, 1u64..4), again in prop::bool::weighted(0.4), operations in 0u32..2,
+        within in prop::option::weighted(0.3, 1u64..4),
+        (again, then) in (prop::bool::weighted(0.4), prop::bool::weighted(0.7)), operations in 0u32..2,
         (tagged, drift, tells_dead) in (prop::bool::weighted(0.4), any::<bool>(), any::<bool>())) -> Table {
         Table {
-            spokes, hub, spoke, monitor, within, again, operations, tagged, drift, tells_dead,
+            spokes, hub, spoke, monitor, within, again, then, operations, tagged, drift, tells_dead,
             ranked: true, planted: None,
         }
     }

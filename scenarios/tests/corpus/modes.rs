@@ -1,11 +1,13 @@
 //! Every way to explore a sample, and what each promises. A further mode is one more line.
 
+use std::collections::BTreeSet;
+
 use seedbed_model::explore::{Bounds, Exploration, Order, Strategy, Verdict, explore};
-use seedbed_model::{Choice, replay};
-use seedbed_stateright::{Reductions, check};
+use seedbed_model::{Choice, Script, ScriptStep, replay};
+use seedbed_stateright::{Reductions, World, check};
 
 use crate::generate::Sample;
-use crate::reference::{Fall, Truth};
+use crate::reference::{Fall, Truth, fair_action};
 use crate::table::Table;
 
 type Explore = fn(&Table, &Bounds, &Strategy) -> Result<Exploration<Table>, String>;
@@ -58,6 +60,12 @@ fn plain(sample: &mut Sample) {
     sample.table.ranked = false;
 }
 
+/// What lasts is judged over states as they are.
+fn fair(sample: &mut Sample) {
+    plain(sample);
+    sample.bounds.eventually = true;
+}
+
 fn seedbed(table: &Table, bounds: &Bounds, strategy: &Strategy) -> Result<Exploration<Table>, String> {
     explore(table, bounds, strategy, &mut |_| true)
 }
@@ -77,6 +85,8 @@ pub(crate) const MODES: &[Mode] = &[
     Mode { name: "tags as they are", with: |s| s.table.ranked = false, explore: seedbed, strategy: WIDE_1, promises: ALL },
     Mode { name: "plain", with: plain, explore: seedbed, strategy: WIDE_1, promises: ALL },
     Mode { name: "plain, depth first", with: plain, explore: seedbed, strategy: DEEP_1, promises: DEEP },
+    Mode { name: "fair", with: fair, explore: seedbed, strategy: WIDE_1, promises: ALL },
+    Mode { name: "fair, 2 jobs", with: fair, explore: seedbed, strategy: WIDE_2, promises: ALL },
     Mode { name: "stateright", with: as_it_is, explore: stateright, strategy: WIDE_1, promises: THEIRS },
     Mode { name: "stateright, 2 jobs", with: as_it_is, explore: stateright, strategy: WIDE_2, promises: THEIRS_RACING },
     Mode { name: "stateright, depth first", with: as_it_is, explore: stateright, strategy: DEEP_1, promises: THEIRS_DEEP },
@@ -107,6 +117,9 @@ impl Mode {
         let within_depth = (truth.depth.is_some() && own.table.again).then(|| cut_off(own));
         let fall = within_depth.as_ref().map_or(truth.fall.as_ref(), Option::as_ref);
         let fall = fall.filter(|fall| self.promises.reachable || !fall.properties.contains("again"));
+        if fall.is_none() && truth.lasts && own.bounds.eventually {
+            return compare_lasting(own, found);
+        }
         match (fall, &found.verdict) {
             (None, Verdict::Holds) => self.compare_states(own, truth, found),
             (Some(fall), Verdict::Violated(violation)) => {
@@ -136,6 +149,64 @@ impl Mode {
         }
         Ok(())
     }
+}
+
+/// A run that owes for ever: its steps lead back to where they began, owe all the way, and take or forgo every action.
+fn compare_lasting(own: &Sample, found: &Exploration<Table>) -> Result<(), String> {
+    match &found.verdict {
+        Verdict::Violated(violation) if violation.property == "then" => {}
+        verdict => return Err(format!("{verdict:?}, not a run that lasts")),
+    }
+    let script = found.script.as_ref().ok_or("a violation without a counterexample")?;
+    let from = found.repeats_from.ok_or("a run that lasts without its cycle")?;
+    let mut round = vec![walked(own, &script.steps[..from], script)?];
+    for at in from..script.steps.len() {
+        round.push(walked(own, &script.steps[..=at], script)?);
+    }
+    let form = |world: &World<Table>| world.normal_form(&own.table, &own.bounds, Reductions::NONE);
+    if form(&round[0]) != form(&round[round.len() - 1]) {
+        return Err("the cycle does not lead back".into());
+    }
+    let mut starved: Option<BTreeSet<Vec<u8>>> = None;
+    for world in &round {
+        if *world.monitor() != 1 {
+            return Err("the cycle does not owe all the way".into());
+        }
+        let ways = world.ways(&own.table, &own.bounds)?;
+        let possible: BTreeSet<Vec<u8>> = ways.iter().filter_map(|way| fair_action(&way.steps[0].choice)).collect();
+        starved = Some(starved.map_or(possible.clone(), |starved| &starved & &possible));
+    }
+    let taken: BTreeSet<Vec<u8>> = script.steps[from..].iter().filter_map(|step| fair_action(&step.choice)).collect();
+    match starved.unwrap_or_default().difference(&taken).count() {
+        0 => Ok(()),
+        count => Err(format!("the cycle starves {count} actions")),
+    }
+}
+
+/// The world that the steps lead to, by the dumb twin's own ways.
+fn walked(own: &Sample, steps: &[ScriptStep<Table>], script: &Script<Table>) -> Result<World<Table>, String> {
+    let starts = World::initial(&own.table, &own.bounds)?;
+    let is_start = |world: &World<Table>| script.starts.is_empty() || world.starts() == script.starts;
+    let mut worlds: Vec<World<Table>> = starts.into_iter().filter_map(|way| way.next).filter(is_start).collect();
+    let mut rest = steps;
+    while !rest.is_empty() {
+        let mut next = Vec::new();
+        let mut taken = 0;
+        for world in &worlds {
+            for way in world.ways(&own.table, &own.bounds)? {
+                if rest.starts_with(&way.steps) {
+                    taken = way.steps.len();
+                    next.extend(way.next);
+                }
+            }
+        }
+        if taken == 0 {
+            return Err(format!("no way to take {:?}", rest[0].choice));
+        }
+        worlds = next;
+        rest = &rest[taken..];
+    }
+    worlds.into_iter().next().ok_or_else(|| "no start".to_owned())
 }
 
 /// What falls within a bound on depth: more than without reductions, as a goal is cut off for sure only where
