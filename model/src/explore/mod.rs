@@ -1,5 +1,6 @@
 //! The exhaustive explorer: every choice, breadth first, with the shortest counterexample.
 
+mod bits;
 mod bounds;
 mod canonize;
 mod checkpoint;
@@ -16,6 +17,7 @@ mod odometer;
 mod pool;
 mod report;
 mod retrace;
+mod sample;
 mod search;
 mod space;
 mod strategy;
@@ -30,7 +32,7 @@ pub use odometer::Odometer;
 pub use report::abstractions;
 pub use search::{Fall, Kept, Limits, Searched, Turn, search, search_kept};
 pub use space::{Claim, ClaimKind, Row, Space, Successors};
-pub use strategy::{Order, Strategy};
+pub use strategy::{Order, Sampling, Strategy, Walks};
 pub use walk::{Walk, accepts};
 
 use crate::property::Violation;
@@ -145,6 +147,9 @@ pub fn explore_kept<P: Protocol>(
     kept: Option<Kept<'_>>,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
+    if let (Order::Walks(walks), None) = (strategy.order, &kept) {
+        return sample::explore(protocol, bounds, &walks, watch);
+    }
     let limits = Limits { depth: bounds.depth, states: bounds.states };
     let found = search_kept(Walker::new(protocol, bounds)?, limits, strategy, kept, watch)?;
     Ok(report::exploration(protocol, bounds, found))

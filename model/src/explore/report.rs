@@ -4,10 +4,11 @@ use super::bounds::{Bounds, Clock, Lengths};
 use super::exercised::Exercised;
 use super::search::Searched;
 use super::walker::Walker;
-use super::{Exploration, Verdict};
+use super::{Exploration, Stats, Verdict};
 use crate::name::NodeId;
 use crate::property::Kind;
 use crate::protocol::Protocol;
+use crate::script::Script;
 use crate::time::Span;
 
 /// What a search of a world found, in the words of the protocol.
@@ -40,6 +41,30 @@ pub(super) fn exploration<P: Protocol>(protocol: &P, bounds: &Bounds, found: Sea
         repeats_from,
         reached: exercised.reached(),
         unexercised: exercised.missing::<P>(),
+        abstractions: abstractions(protocol, bounds),
+        stats,
+    }
+}
+
+/// What random walks found: `walker` has walked them.
+pub(super) fn sampled<P: Protocol>(
+    protocol: &P,
+    bounds: &Bounds,
+    walker: Walker<P>,
+    mut stats: Stats,
+    verdict: Verdict,
+    script: Option<Script<P>>,
+) -> Exploration<P> {
+    let store = &walker.store;
+    stats.steps_computed = store.step_count() as u64;
+    stats.parts = store.pool.len() as u64;
+    stats.messages = store.message_count() as u64;
+    Exploration {
+        verdict,
+        script,
+        repeats_from: None,
+        reached: store.exercised.reached(),
+        unexercised: store.exercised.missing::<P>(),
         abstractions: abstractions(protocol, bounds),
         stats,
     }

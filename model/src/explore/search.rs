@@ -7,6 +7,7 @@
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::bits;
 use super::checkpoint::Keeper;
 use super::graph::Graph;
 use super::level::Segment;
@@ -93,28 +94,40 @@ pub fn search_kept<S: Space>(
     kept: Option<Kept<'_>>,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Searched<S>, String> {
-    if kept.is_some() && strategy.order == Order::DepthFirst {
+    if kept.is_some() && strategy.order != Order::BreadthFirst {
         return Err("checkpoints need the order breadth-first".into());
     }
-    if strategy.order == Order::DepthFirst && limits.depth.is_some() {
+    if strategy.order != Order::BreadthFirst && limits.depth.is_some() {
         return Err(
             "a bound on depth needs the order breadth-first: depth first, a state may be met on a long way first"
                 .into(),
         );
     }
-    let is_reachable = |claim: &Claim| claim.kind == ClaimKind::Reachable;
-    if strategy.order == Order::DepthFirst && !space.claims().iter().all(is_reachable) {
-        return Err("what is claimed eventually needs the order breadth-first, for the shortest way to a cycle".into());
+    refuse_eventual(strategy.order, &space.claims())?;
+    match strategy.order {
+        Order::BitState { mebibytes } => return bits::search(space, limits, mebibytes, watch),
+        Order::Walks(_) => return Err("walks are of a world: a space has no choices to draw".into()),
+        Order::BreadthFirst | Order::DepthFirst => {}
     }
     let mut search = Search::new(space, limits, strategy.jobs.max(1));
     search.begin();
     match strategy.order {
         Order::BreadthFirst => search.levels(kept, watch)?,
-        Order::DepthFirst => search.dive(watch),
+        _ => search.dive(watch),
     }
     match search.workers.iter().find_map(|worker| worker.space.misfit()) {
         Some(why) => Err(why),
         None => Ok(search.finish()),
+    }
+}
+
+/// Cycles are looked for in the graph that a search breadth first leaves.
+pub(super) fn refuse_eventual(order: Order, claims: &[Claim]) -> Result<(), String> {
+    match claims.iter().find(|claim| claim.kind != ClaimKind::Reachable) {
+        Some(claim) if order != Order::BreadthFirst => {
+            Err(format!("`{}` is claimed eventually, which needs the order breadth-first", claim.name))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -268,11 +281,12 @@ impl<S: Space> Search<S> {
             if self.bad.is_some() {
                 return Ok(());
             }
-            if level.is_empty() {
+            // A search that was kept at the end of a level has the next one alone.
+            if level.is_empty() && next.is_empty() {
                 self.stats.exhausted = true;
                 return Ok(());
             }
-            if self.limits.depth.is_some_and(|depth| self.stats.depth >= depth) {
+            if !level.is_empty() && self.limits.depth.is_some_and(|depth| self.stats.depth >= depth) {
                 self.stats.cut = true;
                 self.stats.exhausted = true;
                 self.open_states.extend(level.iter().flat_map(Segment::states));
@@ -320,10 +334,11 @@ impl<S: Space> Search<S> {
             if self.is_over(left + rows(next), watch) {
                 return Ok(false);
             }
-            if let (Some(kept), Some(unit)) = (&mut *kept, units.peek())
+            if let Some(kept) = &mut *kept
                 && kept.keeper.is_due()
             {
-                self.keep(kept, &rest(level, *unit), next)?;
+                let left = units.peek().map_or_else(Vec::new, |unit| rest(level, *unit));
+                self.keep(kept, &left, next)?;
             }
         }
         Ok(true)

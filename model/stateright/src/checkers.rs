@@ -47,6 +47,7 @@ pub fn check<P: Protocol>(
     match strategy.order {
         Order::BreadthFirst => finish(builder.spawn_bfs(), protocol, bounds, watch),
         Order::DepthFirst => finish(builder.spawn_dfs(), protocol, bounds, watch),
+        Order::BitState { .. } | Order::Walks(_) => Err("stateright's checkers go breadth first or depth first".into()),
     }
 }
 

@@ -285,7 +285,7 @@ fn what_is_not_searched_is_refused() {
         counters(Network::new_ordered([]), LossyNetwork::No, 0).property(Expectation::Eventually, "ends", |_, _| true);
     let strategy = Strategy { order: Order::DepthFirst, jobs: 1 };
     let why = explore_actors(model, &Options { strategy, ..Options::default() }, &mut |_| true).err();
-    let refusal = "what is claimed eventually needs the order breadth-first, for the shortest way to a cycle";
+    let refusal = "`ends` is claimed eventually, which needs the order breadth-first";
     assert_eq!(why.as_deref(), Some(refusal));
     let options = Options { of_history: vec!["tidy"], ..Options::default() };
     let why = explore_actors(counters(Network::new_ordered([]), LossyNetwork::No, 0), &options, &mut |_| true).err();
