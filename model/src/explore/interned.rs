@@ -153,7 +153,7 @@ pub(super) struct Interned<P: Protocol> {
     pub(super) knows_mortals: bool,
     /// Components up to here have their typed forms at hand.
     registered: usize,
-    /// Whether rows keep their names as they are, for scripts: old stamps do not become one.
+    /// See [`Self::keep_names`].
     pub(super) keeps_names: bool,
     /// Why the bounds do not fit the protocol, once that has shown.
     pub(super) misfit: Option<String>,
@@ -196,8 +196,12 @@ pub(super) struct Interned<P: Protocol> {
 }
 
 /// The interned store of a run whose nodes have all just started, with its initial rows: one for each combination of
-/// clock offsets.
-pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Interned<P>, Vec<Initial>), String> {
+/// clock offsets. `names`: see [`Interned::keep_names`].
+pub(super) fn initial<P: Protocol>(
+    protocol: &P,
+    bounds: &Bounds,
+    names: bool,
+) -> Result<(Interned<P>, Vec<Initial>), String> {
     let count = protocol.nodes().len();
     if count == 0 || count > usize::from(u16::MAX) {
         return Err(format!("a protocol has 1 to 65,535 nodes, not {count}"));
@@ -207,6 +211,7 @@ pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Int
     let sizes: Vec<usize> =
         (0..count).map(|node| parts_once_started(protocol, NodeId(node as u16))).collect::<Result<_, _>>()?;
     let mut store = Interned::new(protocol.clone(), bounds.clone(), Layout::new(&sizes, monitor_parts));
+    store.keep_names(names);
     let mut rows = Vec::new();
     for offsets in offset_choices(protocol, bounds) {
         store.lay_out(&offsets);
@@ -311,6 +316,14 @@ impl<P: Protocol> Interned<P> {
             firings_of: Lists::default(),
             aged_memo: FxHashMap::default(),
             renamed: super::canonize::Renamed::default(),
+        }
+    }
+
+    /// Whether rows keep their names as they are, for scripts: old stamps do not become one, and draws that make no
+    /// difference are told apart.
+    pub(super) fn keep_names(&mut self, keeps: bool) {
+        if std::mem::replace(&mut self.keeps_names, keeps) != keeps {
+            self.rearm_memo.clear();
         }
     }
 

@@ -34,7 +34,7 @@ impl<P: Protocol> Walker<P> {
     }
 
     fn walk_path(&mut self, fall: &Fall, names: Names) -> Option<(Script<P>, Option<usize>)> {
-        self.store.keeps_names = names == Names::AsTheyAre;
+        self.store.keep_names(names == Names::AsTheyAre);
         let (mut row, starts) = self.first_row(fall.path[0], names)?;
         let mut script = self.script_from(&row, starts);
         let mut stands_for = StandsFor::new();

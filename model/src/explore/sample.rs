@@ -86,9 +86,8 @@ pub(super) fn explore<P: Protocol>(
     walks: &Walks,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
-    let mut walker = Walker::new(protocol, bounds)?;
+    let walker = Walker::with_names(protocol, bounds)?;
     refuse_eventual(Order::Walks(*walks), &walker.store.claims)?;
-    walker.store.keeps_names = true;
     let mut sampler = Sampler { walker, seen: Table::new(), picks: Vec::new(), tasks: Vec::new() };
     let mut stats = Stats::default();
     let mut found = None;

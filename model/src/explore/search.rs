@@ -20,8 +20,9 @@ use crate::property::Violation;
 /// A round expands about so many states, between two calls of `watch`.
 const ROUND: usize = 1 << 12;
 
-/// A chunk is at most so many states.
-const CHUNK: usize = 1 << 8;
+/// A chunk is at most so many states, and at least so many, if there are as many: an eighth of its level, so that there
+/// is something for each worker in a small one too.
+const CHUNK: std::ops::RangeInclusive<usize> = 4..=1 << 8;
 
 /// How far a search may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -505,7 +506,9 @@ fn rest(level: &[Segment], unit: Unit) -> Vec<Segment> {
 }
 
 fn units(level: &[Segment]) -> impl Iterator<Item = Unit> {
-    level.iter().enumerate().flat_map(|(segment, rows)| {
-        (0..rows.len()).step_by(CHUNK).map(move |start| Unit { segment, start, end: rows.len().min(start + CHUNK) })
+    let rows: usize = level.iter().map(Segment::len).sum();
+    let chunk = (rows / 8).clamp(*CHUNK.start(), *CHUNK.end());
+    level.iter().enumerate().flat_map(move |(segment, rows)| {
+        (0..rows.len()).step_by(chunk).map(move |start| Unit { segment, start, end: rows.len().min(start + chunk) })
     })
 }

@@ -105,12 +105,22 @@ pub(super) struct Landed {
 }
 
 impl<P: Protocol> Walker<P> {
+    /// For a search.
     pub(super) fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
+        Walker::keeping(protocol, bounds, false)
+    }
+
+    /// For single paths, with names as they are.
+    pub(super) fn with_names(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
+        Walker::keeping(protocol, bounds, true)
+    }
+
+    fn keeping(protocol: &P, bounds: &Bounds, names: bool) -> Result<Self, String> {
         // Fairness is about a message, a timer, a record: it must keep its name from state to state.
         let mut bounds = bounds.clone();
         bounds.symmetry &= !bounds.eventually;
         bounds.drop_dead &= !bounds.eventually;
-        let (store, initial) = initial(protocol, &bounds)?;
+        let (store, initial) = initial(protocol, &bounds, names)?;
         let permutations = if bounds.symmetry { permutations(protocol) } else { Vec::new() };
         let cells = Cells::of(&store, &initial);
         Ok(Walker {

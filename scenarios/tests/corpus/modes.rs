@@ -76,7 +76,7 @@ fn plain(sample: &mut Sample) {
 }
 
 /// What lasts is judged over states as they are.
-fn fair(sample: &mut Sample) {
+pub(crate) fn fair(sample: &mut Sample) {
     plain(sample);
     sample.bounds.eventually = true;
 }
@@ -152,7 +152,7 @@ impl Keeper for Once {
 }
 
 /// Far more than the dumb twin finds: beyond, a mode goes where it was told not to.
-const STATES_MAX: u64 = 50_000;
+pub(crate) const STATES_MAX: u64 = 50_000;
 
 impl Mode {
     /// Explores the sample. `Err` with what differs from the truth.

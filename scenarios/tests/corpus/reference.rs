@@ -171,6 +171,11 @@ impl Truth {
         Truth { depth, fall, lasts, reached: graph.reached, worlds: graph.worlds, sample: sample.clone() }
     }
 
+    /// How many states there are without reductions.
+    pub(crate) fn plain_states(&self) -> u64 {
+        self.worlds.len() as u64
+    }
+
     /// Every state under the reductions.
     pub(crate) fn states(&self, reductions: Reductions) -> BTreeSet<Vec<u8>> {
         let form = |world: &World<Table>| world.normal_form(&self.sample.table, &self.sample.bounds, reductions);
