@@ -44,30 +44,32 @@ impl Graph {
     /// The first of `claims` that falls, and the shortest way there. The states of `open` were not expanded, or not
     /// wholly: they count as leading anywhere.
     pub(super) fn judge(mut self, table: &Table, claims: &[Claim], open: &[u32]) -> Option<Fall> {
-        let reachable = claims.iter().any(|claim| claim.kind == ClaimKind::Reachable);
-        let reverse = reachable.then(|| Reverse::of(&self.edges, table.number_max()));
-        let reachable = claims.iter().enumerate().filter(|(_, claim)| claim.kind == ClaimKind::Reachable);
-        let cut_off = reachable.zip(&reverse).find_map(|((bit, claim), reverse)| {
-            let reaching = self.goals.iter().filter(|(_, goals)| goals >> bit & 1 == 1).map(|(state, _)| *state);
-            let reached = reverse.closure(reaching.chain(open.iter().copied()));
-            let states = reached.iter().enumerate().filter(|(_, reached)| !**reached).map(|(state, _)| state as u32);
-            let state = states.filter(|state| table.holds(*state)).min_by_key(|state| table.depth_of(*state))?;
-            let detail = format!("after these steps `{}` cannot be reached any more, whatever happens", claim.name);
-            let violation = Violation { property: claim.name.to_owned(), detail };
-            Some(Fall { violation, path: table.path_to(state), in_state: true, cycle: None })
-        });
-        cut_off.or_else(|| {
-            // Stable: what a state leads to stays in the order it was found.
-            self.edges.sort_by_key(|edge| edge.from);
-            let eventual = claims.iter().enumerate().filter(|(_, claim)| claim.kind != ClaimKind::Reachable);
-            eventual
-                .filter_map(|(bit, claim)| {
-                    let owing = self.owing.iter().filter(|(_, claims)| claims >> bit & 1 == 1).map(|(state, _)| *state);
-                    Owed::new(table, &self.edges, owing, open, claim.kind == ClaimKind::PaidOnce).fall(claim.name)
-                })
-                .next()
+        // Stable: what a state leads to stays in the order it was found.
+        self.edges.sort_by_key(|edge| edge.from);
+        claims.iter().enumerate().find_map(|(bit, claim)| match claim.kind {
+            ClaimKind::Reachable => self.cut_off(bit, claim.name, table, open),
+            ClaimKind::Paid | ClaimKind::PaidOnce => {
+                let owing = with_bit(&self.owing, bit);
+                Owed::new(table, &self.edges, owing, open, claim.kind == ClaimKind::PaidOnce).fall(claim.name)
+            }
         })
     }
+
+    /// The nearest state from which the goal cannot be reached.
+    fn cut_off(&self, bit: usize, goal: &str, table: &Table, open: &[u32]) -> Option<Fall> {
+        let reverse = Reverse::of(&self.edges, table.number_max());
+        let reached = reverse.closure(with_bit(&self.goals, bit).chain(open.iter().copied()));
+        let states = reached.iter().enumerate().filter(|(_, reached)| !**reached).map(|(state, _)| state as u32);
+        let state = states.filter(|state| table.holds(*state)).min_by_key(|state| table.depth_of(*state))?;
+        let detail = format!("after these steps `{goal}` cannot be reached any more, whatever happens");
+        let violation = Violation { property: goal.to_owned(), detail };
+        Some(Fall { violation, path: table.path_to(state), in_state: true, cycle: None })
+    }
+}
+
+/// The states that have the bit.
+fn with_bit(states: &[(u32, u32)], bit: usize) -> impl Iterator<Item = u32> {
+    states.iter().filter(move |(_, bits)| bits >> bit & 1 == 1).map(|(state, _)| *state)
 }
 
 /// Predecessors of every state, flat.

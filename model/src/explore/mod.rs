@@ -76,7 +76,7 @@ pub enum Verdict {
 pub struct Stats {
     /// Different states, up to the reductions in force.
     pub unique: u64,
-    /// Transitions.
+    /// Transitions to states within the bounds.
     pub total: u64,
     /// Steps from the start to the furthest state.
     pub depth: u32,

@@ -86,6 +86,9 @@ pub(super) fn explore<P: Protocol>(
     walks: &Walks,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
+    // A bound on counters is about ranks, and a walk keeps names: it may go on where a search is cut off.
+    let bounds = &Bounds { tag_max: bounds.tag_max.filter(|_| !protocol.tags_are_ranked()), ..bounds.clone() };
+    let walks = &Walks { steps: bounds.depth.map_or(walks.steps, |depth| depth.min(walks.steps)), ..*walks };
     let walker = Walker::with_names(protocol, bounds)?;
     refuse_eventual(Order::Walks(*walks), &walker.store.claims)?;
     let mut sampler = Sampler { walker, seen: Table::new(), picks: Vec::new(), tasks: Vec::new() };
@@ -160,6 +163,9 @@ impl<P: Protocol> Sampler<P> {
             if let Some(violation) = self.walker.store.taken.violation.take() {
                 return Some((violation, script));
             }
+            if self.is_beyond_tags() {
+                return None;
+            }
             self.note();
             self.carry(&mut row);
         }
@@ -169,6 +175,11 @@ impl<P: Protocol> Sampler<P> {
     /// The row being worked on is where the walk goes on.
     fn carry(&mut self, row: &mut Work) {
         std::mem::swap(row, &mut self.walker.store.work);
+    }
+
+    fn is_beyond_tags(&self) -> bool {
+        let store = &self.walker.store;
+        store.bounds.tag_max.is_some_and(|most| store.has_tag_beyond(most))
     }
 
     fn note(&mut self) {

@@ -157,9 +157,8 @@ impl Successors {
         self.entries.push(Entry { fingerprint, weight, end, from, goals, action });
     }
 
-    /// A transition to a state beyond a bound.
+    /// A transition to a state beyond a bound. It is not counted.
     pub fn cut(&mut self) {
-        self.total += 1;
         self.cut = true;
     }
 

@@ -81,7 +81,7 @@ fn finish<P: Protocol>(
         (None, Some(why)) => (None, Verdict::Unknown(why)),
         (None, None) => (None, Verdict::Holds),
     };
-    let not_checked = unchecked(protocol).into_iter().map(|name| format!("not checked: {name} (reachable always)"));
+    let not_checked = unchecked(protocol).into_iter().map(|name| format!("not checked: {name} (of the whole graph)"));
     Ok(Exploration {
         repeats_from: None,
         verdict,

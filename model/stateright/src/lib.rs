@@ -25,7 +25,7 @@
 //! - [`WorldModel`]: the `stateright::Model`;
 //! - [`check`]: a run of stateright's checker; [`serve`]: its Explorer page.
 //!
-//! Not checked here: what only the whole graph of states tells (`reachable always`). stateright's own `eventually` is
+//! Not checked here: what only the whole graph of states tells (`reachable always`, `eventually`). stateright's own `eventually` is
 //! no substitute: by its documentation it misses behaviours that end in a cycle.
 
 mod actors;

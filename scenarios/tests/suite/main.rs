@@ -7,4 +7,5 @@ mod command;
 mod documents;
 mod endings;
 mod folder;
+mod orders;
 mod second_opinion;
