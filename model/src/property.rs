@@ -27,6 +27,10 @@ pub enum Kind {
     ReachableAlways,
     /// What clients see can be put in an order: [`crate::history::Configurations`] watches it.
     History,
+    /// What is owed ([`crate::Protocol::owes`]) is not owed for ever on any weakly fair run: one on which every message,
+    /// timer firing, write and tick of time that stays possible comes in the end. Faults, restarts, clients and
+    /// decisions need never come. Checked by the explorer alone, where its bounds ask for it.
+    Eventually,
 }
 
 impl Kind {
@@ -38,6 +42,7 @@ impl Kind {
             Kind::Within => "within",
             Kind::ReachableAlways => "reachable always",
             Kind::History => "history",
+            Kind::Eventually => "eventually",
         }
     }
 }
@@ -62,6 +67,10 @@ impl Property {
     /// An order of what clients see.
     pub const fn history(name: &'static str, words: &'static str) -> Self {
         Property { name, kind: Kind::History, words }
+    }
+    /// A debt that no fair run owes for ever.
+    pub const fn eventually(name: &'static str, words: &'static str) -> Self {
+        Property { name, kind: Kind::Eventually, words }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use seedbed_model::explore::{Fall, Limits, Progress, Searched, Space, Stats, Strategy, search};
+use seedbed_model::explore::{Claim, ClaimKind, Fall, Limits, Progress, Searched, Space, Stats, Strategy, search};
 use stateright::actor::ActorModel;
 use stateright::{Expectation, Model, Property};
 
@@ -53,7 +53,7 @@ pub(crate) struct Rules {
 pub struct Checked {
     /// How much was seen. Stateright counts a depth of one more: it counts states on the way, not steps.
     pub stats: Stats,
-    /// The `Always` property that fell.
+    /// The `Always` or `Eventually` property that fell.
     pub fallen: Option<Found>,
     /// The `Sometimes` properties that held somewhere, in the model's order.
     pub reached: Vec<&'static str>,
@@ -68,12 +68,24 @@ pub struct Found {
     pub property: String,
     /// The model's actions, as it formats them.
     pub actions: Vec<String>,
+    /// Where it is a run without end: the index in `actions` from which they repeat for ever; their count if the run ends
+    /// in a state without successors.
+    pub repeats_from: Option<usize>,
+}
+
+/// The one action of a model of others': a run goes on as long as it can.
+pub(crate) const STEP: u32 = 1;
+
+/// The `Eventually` properties, in order: a run that never meets one violates it.
+pub(crate) fn claims<M: Model>(properties: &[Property<M>]) -> Vec<Claim> {
+    let eventual = properties.iter().filter(|property| property.expectation == Expectation::Eventually);
+    eventual.map(|property| Claim { name: property.name, kind: ClaimKind::PaidOnce }).collect()
 }
 
 /// Searches a system of actors.
 ///
 /// # Errors
-/// If a property is `Eventually`, or `options` names one that there is not.
+/// If `options` names a property that there is not, or a property is `Eventually` and the order is not breadth first.
 pub fn explore_actors<A, C, H>(
     model: ActorModel<A, C, H>,
     options: &Options,
@@ -96,7 +108,7 @@ where
 /// Searches any model.
 ///
 /// # Errors
-/// If a property is `Eventually`, or `options` names one that there is not.
+/// If `options` names a property that there is not, or a property is `Eventually` and the order is not breadth first.
 pub fn explore_model<M>(model: M, options: &Options, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Checked, String>
 where
     M: Model + Send + Sync + 'static,
@@ -112,9 +124,6 @@ where
 }
 
 fn rules<M: Model>(properties: &[Property<M>], options: &Options) -> Result<Rules, String> {
-    if let Some(property) = properties.iter().find(|property| property.expectation == Expectation::Eventually) {
-        return Err(format!("`{}` is an Eventually, which is not searched here", property.name));
-    }
     if let Some(name) = options.of_history.iter().find(|name| !properties.iter().any(|other| other.name == **name)) {
         return Err(format!("no property `{name}`"));
     }
@@ -145,8 +154,12 @@ fn checked<M: Model<Action: Debug>>(
     reached: &[bool],
     identify: impl FnMut(&M::State) -> u64,
 ) -> Checked {
-    let fallen =
-        fall.map(|fall| Found { property: fall.violation.property, actions: actions(model, &fall.path, identify) });
+    let fallen = fall.map(|fall| {
+        let repeats_from = fall.cycle.is_some().then(|| fall.path.len() - 1);
+        let turns = fall.cycle.iter().flatten().map(|turn| turn.fingerprint);
+        let path: Vec<u64> = fall.path.iter().copied().chain(turns).collect();
+        Found { property: fall.violation.property, actions: actions(model, &path, identify), repeats_from }
+    });
     let properties = model.properties();
     let reached = properties.iter().zip(reached).filter(|(_, reached)| **reached).map(|(property, _)| property.name);
     Checked { stats, fallen, reached: reached.collect(), stopped }

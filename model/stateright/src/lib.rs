@@ -11,7 +11,9 @@
 //! timers fire at any time, a duplicating network remembers what it delivered last. Values are told apart by 128 bits of
 //! XXH3 over what their `Hash` writes; states by 64 bits, as everywhere in Seedbed.
 //!
-//! Not searched: `Expectation::Eventually`. It is refused, not passed over.
+//! `Expectation::Eventually` means what stateright says it means: every run meets it, whether it ends or goes on for
+//! ever. Where a run comes back to a state, or joins another, stateright documents that it may miss the counterexample;
+//! this search does not.
 //!
 //! # Our worlds on its checkers
 //!
@@ -23,7 +25,7 @@
 //! - [`WorldModel`]: the `stateright::Model`;
 //! - [`check`]: a run of stateright's checker; [`serve`]: its Explorer page.
 //!
-//! Not checked here: what only the whole graph of states tells (`reachable always`). stateright's own `eventually` is
+//! Not checked here: what only the whole graph of states tells (`reachable always`, `eventually`). stateright's own `eventually` is
 //! no substitute: by its documentation it misses behaviours that end in a cycle.
 
 mod actors;

@@ -27,6 +27,9 @@ impl Reductions {
 
     /// Those that the explorer has in force.
     pub fn of<P: Protocol>(protocol: &P, bounds: &Bounds) -> Self {
+        if bounds.eventually {
+            return Reductions::NONE;
+        }
         Reductions { ranks: protocol.tags_are_ranked(), dead: bounds.drop_dead, symmetry: bounds.symmetry }
     }
 }

@@ -195,6 +195,7 @@ impl Protocol for Echo {
             Property::always("answer-fits", "an answer carries the word of the request it ends"),
             Property::sometimes("answered", "a request is answered"),
             Property::sometimes("retried", "a request is sent again"),
+            Property::eventually("all-answered", "a client that stays up is answered, however long it takes"),
             Property::reachable_always("answerable", "whatever happened, a request can still be answered"),
             Property::within("answered-after-healing", "once the last fault is healed, requests are answered in time"),
         ]
@@ -229,6 +230,10 @@ impl Protocol for Echo {
             }
             Event::Started | Event::Invoked(..) | Event::Responded(..) => {}
         }
+    }
+
+    fn owes(&self, monitor: &Monitor, _: &str) -> bool {
+        !monitor.open.is_empty()
     }
 
     fn relevance(&self, _: NodeId, to: &State, _: NodeId, message: &Message) -> Relevance<Message> {

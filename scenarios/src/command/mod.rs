@@ -5,6 +5,7 @@ mod flags;
 mod history;
 mod list;
 mod mutants;
+mod order;
 mod replay;
 mod run;
 

@@ -8,4 +8,5 @@ mod documents;
 mod endings;
 mod folder;
 mod histories;
+mod orders;
 mod second_opinion;
