@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::piece;
 use super::plan::{Plan, Role};
 use super::prefix;
+use super::prepared::Prepared;
 use super::search::{Found, Furthest, Limit, Limits, Search};
 use super::specification::Specification;
-use super::states::States;
 use super::{History, Interval, NEVER};
 
-/// A try to make a contradiction clear may search so many configurations, and no more than the budget.
-const TRY_STEPS_MAX: u64 = 50_000;
+/// A try to make a contradiction clear may search so much, and no more than the budget.
+const TRY_STEPS_MAX: u64 = 1_000_000;
 
 /// What is demanded of the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,8 +60,8 @@ impl Judgement {
 /// What a judgement may use. Both are counted, not measured: equal inputs end alike on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Configurations searched, over all parts. Tries for [`Options::piece`] come beside it, with at most 50,000 each,
-    /// and at most 20,000,000 together for a piece.
+    /// Configurations searched, over all parts. Tries for [`Options::piece`] come beside it, with at most 1,000,000 each,
+    /// and at most 20,000,000 together for a piece; operations that are free in a try count, too, where they are tried.
     pub steps: u64,
     /// Memory of one search [bytes], about: what is remembered, not the history itself.
     pub bytes: u64,
@@ -142,10 +142,14 @@ pub fn judge<S: Specification>(
     options: &Options,
     watch: &mut dyn FnMut(u64) -> bool,
 ) -> Verdict {
-    let mut court = Court { specification, intervals: history.intervals(), options, watch, steps: 0 };
+    let intervals = history.intervals();
+    let is_split = options.judgement.is_local() && options.split;
+    // Parts are prepared one by one.
+    let prepared = Prepared::new(specification, if is_split { &[] } else { intervals });
+    let mut court = Court { specification, intervals, options, prepared, watch, steps: 0 };
     match options.judgement {
         Judgement::Session => court.sessions(),
-        judgement if judgement.is_local() && options.split => court.parts(),
+        _ if is_split => court.parts(),
         _ => court.whole(None, |_| Role::Fixed),
     }
 }
@@ -155,6 +159,7 @@ pub(super) struct Court<'a, S: Specification> {
     pub(super) specification: &'a S,
     pub(super) intervals: &'a [Interval<S::Operation, S::Answer>],
     pub(super) options: &'a Options,
+    prepared: Prepared<'a, S>,
     watch: &'a mut dyn FnMut(u64) -> bool,
     /// Configurations so far.
     steps: u64,
@@ -174,42 +179,38 @@ struct End {
 }
 
 impl<S: Specification> Court<'_, S> {
-    /// One search, of the operations with these roles. `steps` is the most that it may take.
-    fn search(&mut self, steps: u64, role: impl Fn(usize) -> Role) -> Found {
-        let mut states = States::new(self.specification);
-        let judgement = self.options.judgement;
-        let plan = Plan::new(self.specification, self.intervals, judgement, &mut states, role);
-        let limits = Limits { steps, bytes: self.options.budget.bytes };
+    /// One search of `intervals`, which are those of the court, or the first of them with fewer answers. `steps` is the
+    /// most that it may take.
+    fn search(
+        &mut self,
+        intervals: &[Interval<S::Operation, S::Answer>],
+        steps: u64,
+        role: impl Fn(usize) -> Role,
+    ) -> Found {
+        let Court { specification, prepared, watch, options, .. } = self;
+        let plan = Plan::new(*specification, intervals, options.judgement, prepared, role);
+        let limits = Limits { steps, bytes: options.budget.bytes };
         let before = self.steps;
-        let mut search = Search::new(&plan, &mut states);
-        let found = search.run(limits, &mut |steps| (self.watch)(before + steps));
+        let mut search = Search::new(&plan, &mut prepared.states);
+        let found = search.run(limits, &mut |steps| watch(before + steps));
         self.steps += search.steps;
         found
     }
 
-    /// A search with a try's share of the budget and at most `steps`; how many configurations it took, too.
+    /// A search with a try's share of the budget and at most `steps`; how many it took, too.
     pub(super) fn attempt(&mut self, steps: u64, role: impl Fn(usize) -> Role) -> (Found, u64) {
         let before = self.steps;
-        let found = self.search(self.try_steps().min(steps), role);
+        let found = self.search(self.intervals, self.try_steps().min(steps), role);
         (found, self.steps - before)
     }
 
-    /// The same court over other intervals.
-    fn over<'b>(&'b mut self, intervals: &'b [Interval<S::Operation, S::Answer>]) -> Court<'b, S> {
-        let Court { specification, options, watch, steps, .. } = self;
-        Court { specification, intervals, options, watch: &mut **watch, steps: *steps }
-    }
-
-    /// A search of other intervals of the same operations, with a try's share of the budget.
+    /// A search of the first of the operations with fewer answers, with a try's share of the budget.
     pub(super) fn beside(
         &mut self,
         intervals: &[Interval<S::Operation, S::Answer>],
         role: impl Fn(usize) -> Role,
     ) -> Found {
-        let mut court = self.over(intervals);
-        let found = court.search(court.try_steps(), role);
-        self.steps = court.steps;
-        found
+        self.search(intervals, self.try_steps(), role)
     }
 
     fn try_steps(&self) -> u64 {
@@ -226,7 +227,7 @@ impl<S: Specification> Court<'_, S> {
 
     fn find(&mut self, role: impl Fn(usize) -> Role) -> Finding {
         let steps = self.options.budget.steps.saturating_sub(self.steps);
-        match self.search(steps, &role) {
+        match self.search(self.intervals, steps, &role) {
             Found::Order(order) => Finding::Ordered(indices(order)),
             Found::None(furthest) => {
                 let is_asked = self.options.judgement.is_real_time() && self.options.piece;
@@ -289,7 +290,14 @@ impl<S: Specification> Court<'_, S> {
     fn within<T>(&mut self, members: &[usize], work: impl FnOnce(&mut Court<'_, S>) -> T) -> T {
         let all = self.intervals;
         let own: Vec<_> = members.iter().map(|index| all[*index].clone()).collect();
-        let mut court = self.over(&own);
+        let mut court = Court {
+            specification: self.specification,
+            intervals: &own,
+            options: self.options,
+            prepared: Prepared::new(self.specification, &own),
+            watch: &mut *self.watch,
+            steps: self.steps,
+        };
         let done = work(&mut court);
         self.steps = court.steps;
         done

@@ -5,13 +5,14 @@
 //! - [`value`]: the operations and answers of the shipped ones.
 //! - [`configurations`]: a history judged while it happens, as the state of a monitor, in every engine.
 //! - [`judge`]: the judgements, their budgets and their verdicts.
-//! - `plan`, `search`, `states`, `visited`, `prefix`, `piece`: how the judge works.
+//! - `prepared`, `plan`, `search`, `states`, `visited`, `prefix`, `piece`: how the judge works.
 
 pub mod configurations;
 pub mod judge;
 mod piece;
 mod plan;
 mod prefix;
+mod prepared;
 mod search;
 pub mod specification;
 pub mod specifications;

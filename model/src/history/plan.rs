@@ -1,9 +1,9 @@
 //! What a search searches: operations in lanes, of which only the next of each can come next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::prepared::{Kind, Prepared};
 use super::specification::Specification;
-use super::states::States;
 use super::{Interval, Judgement, NEVER};
 
 /// An operation to be put in order.
@@ -11,7 +11,7 @@ use super::{Interval, Judgement, NEVER};
 pub(super) struct Item {
     /// Its index in the history.
     pub(super) index: u32,
-    /// Operation and answer, as [`States`] numbers them.
+    /// Operation and answer, as [`super::states::States`] numbers them.
     pub(super) kind: u32,
     /// The part that it touches.
     pub(super) slot: u32,
@@ -52,6 +52,8 @@ pub(super) struct Plan {
     pub(super) optional: Vec<Vec<Item>>,
     /// Different operations that may come any number of times, each at its earliest invocation or later.
     pub(super) repeated: Vec<Item>,
+    /// Those of them that overwrite, by part: after any of them it does not matter what was before.
+    pub(super) blind: Vec<Vec<Item>>,
     /// How many parts the object has here.
     pub(super) slots: u32,
     /// Whether an operation must come after those answered before its invocation.
@@ -59,16 +61,18 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The operations with their roles, under a judgement.
+    /// The operations with their roles, under a judgement. Of `prepared` those count that `intervals` has.
     pub(super) fn new<S: Specification>(
         specification: &S,
         intervals: &[Interval<S::Operation, S::Answer>],
         judgement: Judgement,
-        states: &mut States<'_, S>,
+        prepared: &Prepared<'_, S>,
         role: impl Fn(usize) -> Role,
     ) -> Self {
-        let mut plan = Plan { real_time: judgement.is_real_time(), ..Plan::default() };
-        let mut slots: BTreeMap<S::Part, u32> = BTreeMap::new();
+        let slots = prepared.slot_count;
+        let blind = vec![Vec::new(); slots as usize];
+        let mut plan = Plan { real_time: judgement.is_real_time(), slots, blind, ..Plan::default() };
+        let mut repeated: BTreeSet<(u32, u32)> = BTreeSet::new();
         let mut kinds: BTreeMap<(u32, u32), Vec<Item>> = BTreeMap::new();
         let mut processes: BTreeMap<u64, usize> = BTreeMap::new();
         for (index, interval) in intervals.iter().enumerate() {
@@ -76,18 +80,22 @@ impl Plan {
             if role == Role::Absent {
                 continue;
             }
-            let count = slots.len() as u32;
-            let slot = *slots.entry(specification.part(&interval.operation)).or_insert(count);
-            let item = item(specification, interval, index, slot, role == Role::Free, states);
+            let item = item(interval, index, role == Role::Free, prepared);
             if item.keeps && item.is_optional() {
                 continue;
             }
             if role == Role::Free && specification.is_finite() {
-                plan.repeat(item);
+                // Operations come in the order of their invocations, so the first of alike ones is the earliest.
+                if repeated.insert((item.kind, item.slot)) {
+                    match prepared.is_blind[index] {
+                        true => plan.blind[item.slot as usize].push(item),
+                        false => plan.repeated.push(item),
+                    }
+                }
                 continue;
             }
             if item.is_optional() && (role == Role::Free || !judgement.is_in_process_order()) {
-                kinds.entry((item.kind, slot)).or_default().push(item);
+                kinds.entry((item.kind, item.slot)).or_default().push(item);
                 continue;
             }
             let lane = match judgement.is_in_process_order() {
@@ -96,7 +104,6 @@ impl Plan {
             };
             plan.push(lane, item);
         }
-        plan.slots = slots.len() as u32;
         plan.optional = kinds.into_values().collect();
         plan.optional.iter_mut().for_each(|items| items.sort_by_key(|item| (item.invoked, item.index)));
         plan.ends = plan.lanes.iter().map(|lane| ends(lane)).collect();
@@ -109,13 +116,6 @@ impl Plan {
         self.lanes.iter().position(is_free).unwrap_or(self.lanes.len())
     }
 
-    /// Operations come in the order of their invocations, so the first of alike ones is the earliest.
-    fn repeat(&mut self, item: Item) {
-        if !self.repeated.iter().any(|other| (other.kind, other.slot) == (item.kind, item.slot)) {
-            self.repeated.push(item);
-        }
-    }
-
     fn push(&mut self, lane: usize, item: Item) {
         if lane == self.lanes.len() {
             self.lanes.push(Vec::new());
@@ -125,21 +125,19 @@ impl Plan {
 }
 
 fn item<S: Specification>(
-    specification: &S,
     interval: &Interval<S::Operation, S::Answer>,
     index: usize,
-    slot: u32,
     is_free: bool,
-    states: &mut States<'_, S>,
+    prepared: &Prepared<'_, S>,
 ) -> Item {
-    let answer = interval.answer.as_ref().filter(|_| !is_free);
+    let Kind { id, keeps } = prepared.kind(index, interval.answer.is_some() && !is_free);
     Item {
         index: index as u32,
-        kind: states.kind(&interval.operation, answer),
-        slot,
+        kind: id,
+        slot: prepared.slots[index],
         invoked: interval.invoked,
         returned: if is_free { NEVER } else { interval.returned },
-        keeps: specification.keeps(&interval.operation, answer),
+        keeps,
     }
 }
 

@@ -15,6 +15,7 @@ use super::visited::{Visited, weight};
 /// Spaces of [`weight`].
 const LANE: u32 = 0;
 const STATE: u32 = 1;
+const BESIDE: u32 = 2;
 
 /// The callback is asked after this many configurations.
 const WATCH_EVERY: u64 = 1 << 14;
@@ -106,9 +107,13 @@ pub(super) struct Search<'a, 's, S: Specification> {
     frames: Vec<Frame>,
     candidates: Vec<Candidate>,
     visited: Visited,
+    /// Where what overwrites was offered: configurations but for the part that it is of.
+    overwritten: Visited,
     furthest: Furthest,
-    /// Configurations so far.
+    /// Configurations so far, and free operations tried.
     pub(super) steps: u64,
+    /// When the callback is asked next.
+    watched: u64,
 }
 
 impl<'a, 's, S: Specification> Search<'a, 's, S> {
@@ -124,8 +129,10 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
             frames: Vec::new(),
             candidates: Vec::new(),
             visited: Visited::default(),
+            overwritten: Visited::default(),
             furthest: Furthest::default(),
             steps: 0,
+            watched: 0,
         }
     }
 
@@ -152,13 +159,14 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
         }
     }
 
-    fn limit(&self, limits: Limits, watch: &mut dyn FnMut(u64) -> bool) -> Option<Limit> {
+    fn limit(&mut self, limits: Limits, watch: &mut dyn FnMut(u64) -> bool) -> Option<Limit> {
         if self.steps >= limits.steps {
             return Some(Limit::Steps);
         }
-        if !self.steps.is_multiple_of(WATCH_EVERY) {
+        if self.steps < self.watched {
             return None;
         }
+        self.watched = self.steps + WATCH_EVERY;
         if self.bytes() > limits.bytes {
             return Some(Limit::Bytes);
         }
@@ -167,7 +175,8 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
 
     /// What the search holds [bytes], about.
     pub(super) fn bytes(&self) -> u64 {
-        self.visited.bytes() + self.states.bytes()
+        let candidates = self.candidates.capacity() * size_of::<Candidate>();
+        self.visited.bytes() + self.overwritten.bytes() + self.states.bytes() + candidates as u64
     }
 
     fn order(&self) -> Vec<u32> {
@@ -210,6 +219,9 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
         for index in 0..self.plan.repeated.len() {
             self.offer_item(&self.plan.repeated[index], Place::Repeated, 0, end);
         }
+        (0..self.plan.blind.len()).for_each(|slot| self.offer_blind(slot, end));
+        // Free operations can be many, and each is tried: they count.
+        self.steps += (self.candidates.len() - start) as u64;
         for kind in 0..self.used.len() {
             if let Some(item) = self.plan.optional[kind].get(self.used[kind] as usize) {
                 self.offer_item(item, Place::Optional(kind as u32), 0, end);
@@ -225,6 +237,22 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
             }
         }
         self.candidates[start..].sort_by_key(|candidate| std::cmp::Reverse(candidate.returned));
+    }
+
+    /// What overwrites a part, unless it was offered where all but that part was the same, and nothing more was used up:
+    /// everything that it leads to is then reached from there.
+    fn offer_blind(&mut self, slot: usize, end: u64) {
+        if self.plan.blind[slot].is_empty() {
+            return;
+        }
+        let beside = self.fingerprint.wrapping_sub(weight(STATE, slot as u32, self.row[slot]));
+        // The part is told apart from another that is left out likewise.
+        let beside = beside.wrapping_add(weight(BESIDE, slot as u32, 0));
+        if self.overwritten.insert(beside, &self.used) {
+            for index in 0..self.plan.blind[slot].len() {
+                self.offer_item(&self.plan.blind[slot][index], Place::Repeated, 0, end);
+            }
+        }
     }
 
     fn offer_item(&mut self, item: &Item, place: Place, head: u32, end: u64) {

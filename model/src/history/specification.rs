@@ -59,6 +59,13 @@ pub trait Specification {
         false
     }
 
+    /// Whether `operation` can always take effect, with one outcome, and what it leaves does not depend on the state before:
+    /// a write. Saying no is always right; saying yes makes cutting a contradiction down cheaper.
+    fn overwrites(&self, operation: &Self::Operation) -> bool {
+        let _ = operation;
+        false
+    }
+
     /// Whether finitely many different operations, however often they come, reach finitely many states only: a register
     /// yes, a queue no. Cutting a contradiction down is then much cheaper.
     fn is_finite(&self) -> bool {

@@ -44,6 +44,10 @@ impl Specification for Register {
         call.name == "read"
     }
 
+    fn overwrites(&self, call: &Call) -> bool {
+        call.name == "write"
+    }
+
     fn heap_bytes(&self, state: &Value) -> usize {
         state.heap_bytes()
     }
@@ -91,6 +95,10 @@ impl Specification for CasRegister {
 
     fn keeps(&self, call: &Call, answer: Option<&Value>) -> bool {
         call.name == "read" || (call.name == "cas" && answer == Some(&Value::Bool(false)))
+    }
+
+    fn overwrites(&self, call: &Call) -> bool {
+        call.name == "write"
     }
 
     fn heap_bytes(&self, state: &Value) -> usize {
