@@ -1,19 +1,21 @@
 //! Writing histories as JSON Lines or EDN: what [`super::lines`] and [`super::edn`] read.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use seedbed_model::history::Value;
 use serde_json::{Map, Value as Json};
 
 use super::events::Type;
 use super::recorder::Seen;
+use crate::console::part;
 use crate::exit::BadInput;
 
-/// A file that a run's history goes to as it happens: never more than an event is held.
+/// A file that a run's history goes to as it happens: never more than an event is held. It has another name until it is
+/// whole.
 pub(crate) struct HistoryFile {
-    name: String,
+    path: PathBuf,
     out: BufWriter<File>,
     is_edn: bool,
     /// Events so far.
@@ -27,10 +29,9 @@ impl HistoryFile {
     /// # Errors
     /// If the file cannot be written.
     pub(crate) fn create(path: &Path) -> Result<Self, BadInput> {
-        let name = path.display().to_string();
-        let file = File::create(path).map_err(|error| refused(&name, &error))?;
+        let file = File::create(part(path)).map_err(|error| refused(path, &error))?;
         let is_edn = path.extension().is_some_and(|extension| extension == "edn");
-        Ok(HistoryFile { name, out: BufWriter::new(file), is_edn, count: 0, failed: Ok(()) })
+        Ok(HistoryFile { path: path.to_owned(), out: BufWriter::new(file), is_edn, count: 0, failed: Ok(()) })
     }
 
     /// The next event. What goes wrong is said by [`Self::finish`].
@@ -43,21 +44,28 @@ impl HistoryFile {
     }
 
     /// # Errors
-    /// If something could not be written, or there was nothing to write.
-    pub(crate) fn finish(mut self) -> Result<(), BadInput> {
-        self.failed.and_then(|()| self.out.flush()).map_err(|error| refused(&self.name, &error))?;
-        match self.count {
-            0 => Err(BadInput::flag(
-                "--history: no operation of the run is recorded; its protocol has clients whose operations \
-                 `recorded_call` knows, or the run ends before the first",
+    /// If something could not be written, or there was nothing to write; then there is no file.
+    pub(crate) fn finish(self) -> Result<(), BadInput> {
+        let HistoryFile { path, mut out, count, failed, .. } = self;
+        let part = part(&path);
+        let written = failed.and_then(|()| out.flush());
+        let ended = match (written, count) {
+            (Ok(()), 0) => Err(BadInput::flag(
+                "--history: no operation of the run is recorded: its protocol has no clients that `recorded_call` knows, \
+                 or the run ends before the first",
             )),
-            _ => Ok(()),
+            (written, _) => written.and_then(|()| fs::rename(&part, &path)).map_err(|error| refused(&path, &error)),
+        };
+        if ended.is_err() {
+            // What may lie there is of no use; that it cannot be removed either changes nothing.
+            let _ = fs::remove_file(&part);
         }
+        ended
     }
 }
 
-fn refused(name: &str, error: &io::Error) -> BadInput {
-    BadInput::file(name, format!("write the history: {error}"))
+fn refused(path: &Path, error: &io::Error) -> BadInput {
+    BadInput::file(path.display().to_string(), format!("write the history: {error}"))
 }
 
 /// What an event says of its operation: an answer, or what was asked.

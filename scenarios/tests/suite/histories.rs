@@ -213,7 +213,7 @@ fn bad_files_get_one_line_each() {
         (
             "cut.jsonl",
             "{\"process\":0,\"type\":\"inv".to_owned(),
-            ":1: an event is one JSON object; EOF while parsing a string at line 1 column 23",
+            ":1: an event is one JSON object; EOF while parsing a string at line 1 column 24",
         ),
         ("cut.edn", "[{:process 0\n :type :ok".to_owned(), ":2: the file ends, but `}` is missing for line 1"),
         ("cut-text.edn", "[{:process 0 :f \"re".to_owned(), ":1: a text begins and never ends; `\"` is missing"),
@@ -255,6 +255,22 @@ fn flags_that_fit_nothing_are_refused() {
     ] {
         let (code, said) = judged(&path, flags);
         assert_eq!((code, said.contains(wanted)), (2, true), "{flags}: {said}");
+    }
+}
+
+#[test]
+fn a_history_that_cannot_be_written_leaves_no_file() {
+    let folder = Folder::new("no-histories");
+    let path = folder.path("seen.jsonl");
+    for (words, wanted) in [
+        (["run", "register", "--seed", "1"], "--history: it holds one run; name one scenario, as protocol/scenario"),
+        (["run", "leasing/race", "--seed", "1"], "--history: no operation of the run is recorded"),
+        (["run", "register/lossy", "--seeds", "0..2"], "--seed"),
+    ] {
+        let (code, said) = testing::command(&shipped(), &[&words[..], &["--history", &path]].concat());
+        assert_eq!((code, said.contains(wanted)), (2, true), "{words:?}: {said}");
+        let left = std::fs::read_dir(&folder.0).expect("the folder is ours").count();
+        assert_eq!(left, 0, "{words:?}");
     }
 }
 
