@@ -220,10 +220,12 @@ impl<S: Data, O: Data, A: Data> Configuration<S, O, A> {
 
 /// Those of which none else can do all that they can.
 fn undominated<S: Data, O: Data, A: Data>(all: BTreeSet<Configuration<S, O, A>>) -> BTreeSet<Configuration<S, O, A>> {
-    let mut alike: BTreeMap<(S, BTreeMap<Key, A>, Vec<O>), Vec<Configuration<S, O, A>>> = BTreeMap::new();
+    // By everything but what operations in flight could have been answered.
+    let mut alike = BTreeMap::new();
     for configuration in all {
         let Configuration { state, taken, lost, .. } = &configuration;
-        let group = alike.entry((state.clone(), taken.clone(), lost.clone())).or_default();
+        let entry = alike.entry((state.clone(), taken.clone(), lost.clone()));
+        let group: &mut Vec<Configuration<S, O, A>> = entry.or_default();
         if !group.iter().any(|other| other.has_seen_all_of(&configuration)) {
             group.retain(|other| !configuration.has_seen_all_of(other));
             group.push(configuration);
