@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Writes what the clients of the one run saw: EDN if the name ends so, else JSON Lines; `history` judges it
-    #[arg(long, value_name = "FILE", requires = "seed")]
+    #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
     #[command(flatten)]
     planned: Planned,
@@ -65,8 +65,10 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     probe(args.history.as_ref())?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let chosen = chosen(&library, args)?;
-    if args.history.is_some() && chosen.len() > 1 {
-        return Err(BadInput::flag("--history: it holds one run; name one scenario, as protocol/scenario"));
+    if args.history.is_some() && (chosen.len() > 1 || args.seed.is_none()) {
+        return Err(BadInput::flag(
+            "--history: it holds one run; name one scenario, as protocol/scenario, and add --seed N",
+        ));
     }
     let paste = args.planned.paste(args.variation.paste(command, &args.work.revision));
     let deadline = Deadline::after(args.budget);

@@ -263,9 +263,15 @@ fn a_history_that_cannot_be_written_leaves_no_file() {
     let folder = Folder::new("no-histories");
     let path = folder.path("seen.jsonl");
     for (words, wanted) in [
-        (["run", "register", "--seed", "1"], "--history: it holds one run; name one scenario, as protocol/scenario"),
+        (
+            ["run", "register", "--seed", "1"],
+            "--history: it holds one run; name one scenario, as protocol/scenario, and add --seed N",
+        ),
         (["run", "leasing/race", "--seed", "1"], "--history: no operation of the run is recorded"),
-        (["run", "register/lossy", "--seeds", "0..2"], "--seed"),
+        (
+            ["run", "register/lossy", "--seeds", "0..2"],
+            "--history: it holds one run; name one scenario, as protocol/scenario, and add --seed N",
+        ),
     ] {
         let (code, said) = testing::command(&shipped(), &[&words[..], &["--history", &path]].concat());
         assert_eq!((code, said.contains(wanted)), (2, true), "{words:?}: {said}");
