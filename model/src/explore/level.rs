@@ -33,6 +33,34 @@ impl Segment {
         fits.then_some(Segment { cells, ends, weights, states })
     }
 
+    /// All of it as bytes: the counts of cells and rows, and the lists.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(8 + self.cells.len() * 4 + self.len() * 16);
+        let counts = [self.cells.len() as u32, self.len() as u32];
+        for list in [&counts[..], &self.cells, &self.ends, &self.states] {
+            list.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        }
+        self.weights.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        bytes
+    }
+
+    /// The segment of such bytes; `None` if they do not fit together.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let word = |four: &[u8]| u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+        let (counts, rest) = bytes.split_at_checked(8)?;
+        let (cells, rows) = (word(counts) as usize, word(&counts[4..]) as usize);
+        if rest.len() != cells * 4 + rows * 16 {
+            return None;
+        }
+        let words = |bytes: &[u8]| bytes.chunks_exact(4).map(word).collect::<Vec<u32>>();
+        let (cells, rest) = rest.split_at(cells * 4);
+        let (ends, rest) = rest.split_at(rows * 4);
+        let (states, weights) = rest.split_at(rows * 4);
+        let long = |eight: &[u8]| u64::from(word(&eight[4..])) << 32 | u64::from(word(eight));
+        let weights = weights.chunks_exact(8).map(long).collect();
+        Segment::of_lists((words(cells), words(ends), weights, words(states)))
+    }
+
     /// The rows from the `at`-th on.
     pub(super) fn rest(&self, at: usize) -> Segment {
         let mut rest = Segment::default();
