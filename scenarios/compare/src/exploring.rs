@@ -1,6 +1,6 @@
 //! Exhaustive search of one model: a register over Paxos, three servers, by three searches that see the same states.
 //!
-//! - stateright's breadth-first checker on [`crate::paxos_actors`], written against its `Actor` trait;
+//! - stateright's breadth-first checker on [`seedbed_stateright_models::paxos`], written against its `Actor` trait;
 //! - Seedbed's explorer on those actors, unchanged, through `seedbed-stateright`;
 //! - Seedbed's explorer on [`crate::ours::paxos`], the same algorithm written to Seedbed's contract.
 //!
@@ -8,6 +8,7 @@
 
 use seedbed_model::explore::{Order, Strategy, Verdict, explore};
 use seedbed_stateright::{Options, explore_actors};
+use seedbed_stateright_models::{paxos, unordered};
 use stateright::{Checker, Model};
 
 use crate::ours;
@@ -28,7 +29,7 @@ pub struct Seen {
 /// # Panics
 /// If a property falls: the search would have stopped early.
 pub fn by_stateright(clients: usize, threads: usize) -> Seen {
-    let checker = crate::paxos_actors::model(clients).checker().threads(threads).spawn_bfs().join();
+    let checker = paxos::model(clients, unordered()).checker().threads(threads).spawn_bfs().join();
     checker.assert_properties();
     Seen { unique: checker.unique_state_count() as u64, total: checker.state_count() as u64, bytes_per_state: 0 }
 }
@@ -38,7 +39,7 @@ pub fn by_stateright(clients: usize, threads: usize) -> Seen {
 /// # Panics
 /// If a property falls: the search would have stopped early.
 pub fn by_stateright_depth_first(clients: usize, threads: usize) -> Seen {
-    let checker = crate::paxos_actors::model(clients).checker().threads(threads).spawn_dfs().join();
+    let checker = paxos::model(clients, unordered()).checker().threads(threads).spawn_dfs().join();
     checker.assert_properties();
     Seen { unique: checker.unique_state_count() as u64, total: checker.state_count() as u64, bytes_per_state: 0 }
 }
@@ -49,7 +50,7 @@ pub fn by_stateright_depth_first(clients: usize, threads: usize) -> Seen {
 /// If a property falls.
 pub fn by_adapter(clients: usize, strategy: Strategy) -> Seen {
     let options = Options { strategy, of_history: vec!["linearizable"], has_boundary: false, ..Options::default() };
-    let found = explore_actors(crate::paxos_actors::model(clients), &options, &mut |_| true).expect("it is searched");
+    let found = explore_actors(paxos::model(clients, unordered()), &options, &mut |_| true).expect("it is searched");
     assert!(found.fallen.is_none() && found.reached == ["value chosen"], "{found:?}");
     Seen::of(&found.stats)
 }

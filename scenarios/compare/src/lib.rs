@@ -1,7 +1,6 @@
 //! Seedbed beside its peers: the same kind of work, in one process run.
 //!
 //! - [`ours`]: registers in the ordinary contract
-//! - [`paxos_actors`]: a register over single-decree Paxos, for stateright's own checkers
 //! - [`exploring`]: exhaustive search of one model, by stateright, by our explorer on its actors, and on our contract
 //! - [`messages`]: messages per second of a simulated closed loop
 //!
@@ -10,4 +9,3 @@
 pub mod exploring;
 pub mod messages;
 pub mod ours;
-pub mod paxos_actors;
