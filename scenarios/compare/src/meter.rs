@@ -1,10 +1,11 @@
 //! What a program costs: it runs as the only child of a process of its own, which then asks the system what its children
 //! took. A peak of memory is then that program's, and its time is that of all its threads.
 
+#![expect(clippy::disallowed_types, reason = "measuring is what this is for; nothing here decides a run")]
+
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
