@@ -65,7 +65,7 @@ impl Contest {
     ///
     /// # Errors
     /// If one fails, does not say how much it did, or does not do the same each time; and, where the work is the same for
-    /// all, if one did another amount.
+    /// all, if one saw another number of states. Transitions may differ: not all count those that change nothing.
     pub fn hold(&self, ourselves: &Path, count: usize) -> Result<String, String> {
         let contenders: Vec<&Contender> = self.contenders.iter().flatten().collect();
         let mut runs: Vec<Vec<Metered>> = vec![Vec::new(); contenders.len()];
@@ -76,7 +76,7 @@ impl Contest {
         }
         let rows: Vec<Row<'_>> =
             contenders.iter().zip(&runs).map(|(contender, runs)| Row::of(contender, runs)).collect::<Result<_, _>>()?;
-        if let (Unit::Work, Some(odd)) = (self.unit, rows.iter().find(|row| row.done != rows[0].done)) {
+        if let (Unit::Work, Some(odd)) = (self.unit, rows.iter().find(|row| row.done.first != rows[0].done.first)) {
             let (name, first) = (&odd.contender.name, &rows[0].contender.name);
             return Err(format!("compare {}: {name} saw {:?}, {first} saw {:?}", self.title, odd.done, rows[0].done));
         }
