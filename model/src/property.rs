@@ -25,6 +25,10 @@ pub enum Kind {
     Within,
     /// From every state it can still be reached, again and again. Checked by the explorer alone.
     ReachableAlways,
+    /// What is owed ([`crate::Protocol::owes`]) is not owed for ever on any weakly fair run: one on which every message,
+    /// timer firing, write and tick of time that stays possible comes in the end. Faults, restarts, clients and
+    /// decisions need never come. Checked by the explorer alone, where its bounds ask for it.
+    Eventually,
 }
 
 impl Kind {
@@ -35,6 +39,7 @@ impl Kind {
             Kind::Sometimes => "sometimes",
             Kind::Within => "within",
             Kind::ReachableAlways => "reachable always",
+            Kind::Eventually => "eventually",
         }
     }
 }
@@ -55,6 +60,10 @@ impl Property {
     /// A goal that no state may cut off.
     pub const fn reachable_always(name: &'static str, words: &'static str) -> Self {
         Property { name, kind: Kind::ReachableAlways, words }
+    }
+    /// A debt that no fair run owes for ever.
+    pub const fn eventually(name: &'static str, words: &'static str) -> Self {
+        Property { name, kind: Kind::Eventually, words }
     }
 }
 

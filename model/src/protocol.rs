@@ -108,6 +108,12 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
         let _ = (monitor, node, event, watch);
     }
 
+    /// Whether `monitor` owes the `eventually` property of this name now. A pure function.
+    fn owes(&self, monitor: &Self::Monitor, property: &str) -> bool {
+        let _ = (monitor, property);
+        false
+    }
+
     /// What a message in flight can still do to its receiver, whose state is `to`.
     ///
     /// A promise that the explorer relies on and its debug mode tests: a dead message changes nothing whenever it is

@@ -240,6 +240,9 @@ pub struct BoundRecord {
     pub counterexample_length: Option<u64>,
     /// The counterexample.
     pub counterexample: Vec<TraceStep>,
+    /// Of a counterexample without end: how many steps come before those that repeat for ever. All of them, if nothing
+    /// happens any more.
+    pub repeats_after: Option<u64>,
     /// A line to paste that finds it again.
     pub paste: String,
     /// What is to be said, a line each.

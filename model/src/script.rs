@@ -6,7 +6,7 @@ use derive_where::derive_where;
 
 use crate::name::NodeId;
 use crate::plain::{Driver, Envelope, Plain};
-use crate::property::Violation;
+use crate::property::{Kind, Violation};
 use crate::protocol::{Effect, Protocol};
 use crate::time::{ClockBound, Span, Stamp};
 use crate::trace::{self, TraceStep};
@@ -163,6 +163,8 @@ pub struct Replayed {
     pub digest: u64,
     /// Properties that fell, in order.
     pub violations: Vec<Violation>,
+    /// `eventually` properties that are owed at the end.
+    pub owed: Vec<&'static str>,
     /// The first step that could not happen, or that needed other answers: where the script drifted, and why.
     pub drift: Option<(usize, String)>,
 }
@@ -193,7 +195,7 @@ pub fn started_for<P: Protocol>(protocol: &P, script: &Script<P>) -> Plain<P, Sc
 pub fn replay<P: Protocol>(protocol: &P, script: &Script<P>) -> Replayed {
     let names = protocol.nodes();
     let mut world = started_for(protocol, script);
-    let mut replayed = Replayed { trace: Vec::new(), digest: 0, violations: Vec::new(), drift: None };
+    let mut replayed = Replayed { trace: Vec::new(), digest: 0, violations: Vec::new(), owed: Vec::new(), drift: None };
     for (index, step) in script.steps.iter().enumerate() {
         world.driver.answers = step.answers.iter().copied().collect();
         if let Err(why) = take(&mut world, step) {
@@ -208,6 +210,8 @@ pub fn replay<P: Protocol>(protocol: &P, script: &Script<P>) -> Replayed {
         replayed.digest = canonical::hash(replayed.digest, &bytes);
         replayed.trace.push(TraceStep::of(&names, index as u64 + 1, world.driver.now, &step.choice, &effects));
     }
+    let eventual = protocol.properties().into_iter().filter(|property| property.kind == Kind::Eventually);
+    replayed.owed = eventual.map(|property| property.name).filter(|name| protocol.owes(&world.monitor, name)).collect();
     replayed.violations = world.violations;
     replayed
 }

@@ -135,7 +135,7 @@ fn what_is_damaged_or_of_another_search_is_refused() {
     let whole = &album.saved[0];
     let why = |bytes: &[u8]| resumed(&protocol, &bounds, 1, bytes).map(drop).expect_err("it is refused");
     assert_eq!(why(b""), "it is no checkpoint: it is too short");
-    assert_eq!(why(&[b'x'; 40]), "it is no checkpoint of this version: it does not begin with `seedbed checkpoint 1`");
+    assert_eq!(why(&[b'x'; 40]), "it is no checkpoint of this version: it does not begin with `seedbed checkpoint 2`");
     let cut = &whole[..whole.len() / 2];
     let ended = why(cut);
     assert!(ended.starts_with("it ends at byte ") && ended.ends_with(", in the middle of the search"), "{ended}");

@@ -30,6 +30,17 @@ pub fn bound(record: &BoundRecord) -> String {
     text
 }
 
+/// Of a counterexample without end, what repeats for ever: a line, or nothing.
+pub fn for_ever(record: &BoundRecord) -> String {
+    let last = record.counterexample.len() as u64;
+    match record.repeats_after {
+        None => String::new(),
+        Some(after) if after == last => "and nothing that must happen is left to happen\n".into(),
+        Some(after) if after + 1 == last => format!("and step {last} repeats for ever\n"),
+        Some(after) => format!("and steps {} to {last} repeat for ever\n", after + 1),
+    }
+}
+
 /// The verdict with the bounds it holds within.
 pub fn verdict(record: &BoundRecord) -> String {
     let expected = if record.expect != "holds" && record.code == 0 { ", as expected" } else { "" };

@@ -19,8 +19,11 @@ impl Engine {
     /// How far a counterexample is shrunk, in words.
     pub(crate) fn shrunk(self, strategy: &Strategy) -> &'static str {
         match (self, strategy) {
-            (_, Strategy { order: Order::DepthFirst, .. }) => {
+            (_, Strategy { order: Order::DepthFirst | Order::BitState { .. }, .. }) => {
                 "not at all: the exploration was depth first; breadth first finds the shortest"
+            }
+            (_, Strategy { order: Order::Walks(_), .. }) => {
+                "not at all: the walk was random; --order bfs finds the shortest"
             }
             (Engine::Stateright, Strategy { jobs: 2.., .. }) => {
                 "not at all: stateright's threads race; --jobs 1 finds the shortest"

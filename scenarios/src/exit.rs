@@ -27,7 +27,7 @@ pub const DRIFTED: u8 = 18;
 pub(crate) fn of_fall(properties: &[Property], name: &str) -> u8 {
     match properties.iter().find(|property| property.name == name).map(|property| property.kind) {
         Some(Kind::Always) => SAFETY,
-        Some(Kind::Sometimes | Kind::Within | Kind::ReachableAlways) => PROGRESS,
+        Some(Kind::Sometimes | Kind::Within | Kind::ReachableAlways | Kind::Eventually) => PROGRESS,
         None => PANIC,
     }
 }

@@ -130,6 +130,7 @@ impl Exploration<'_> {
             unexercised: explored.unexercised.clone(),
             counterexample_length: explored.counterexample.as_ref().map(|found| found.script.steps.len() as u64),
             counterexample: trace.unwrap_or_default(),
+            repeats_after: explored.repeats_from.map(|at| at as u64),
             paste: format!(
                 "{} check {} --bound name={}{}",
                 self.paste.command,
@@ -170,7 +171,9 @@ impl Exploration<'_> {
     /// Whether the engine at work leaves the property out.
     fn cannot_say(&self, properties: &[seedbed_model::Property], name: &str) -> bool {
         self.engine != Engine::Seedbed
-            && properties.iter().any(|property| property.name == name && property.kind == Kind::ReachableAlways)
+            && properties.iter().any(|property| {
+                property.name == name && matches!(property.kind, Kind::ReachableAlways | Kind::Eventually)
+            })
     }
 
     fn failure(

@@ -40,6 +40,8 @@ pub(crate) struct Explored {
     pub(crate) unexercised: Vec<String>,
     pub(crate) abstractions: Vec<String>,
     pub(crate) counterexample: Option<Counterexample>,
+    /// The step of the counterexample from which it repeats for ever, from 0; see [`explore::Exploration`].
+    pub(crate) repeats_from: Option<usize>,
 }
 
 /// A counterexample, replayed once in a plain world.
@@ -166,6 +168,7 @@ impl<F: Family> Face for FamilyFace<F> {
             unexercised: found.unexercised,
             abstractions: found.abstractions,
             counterexample,
+            repeats_from: found.repeats_from,
         })
     }
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String> {
@@ -216,7 +219,10 @@ fn certify<P: Protocol>(protocol: &P, property: &str, replayed: &Replayed) -> Re
     // What is cut off for ever shows in no single run.
     let is_reachability =
         protocol.properties().iter().any(|known| known.name == property && known.kind == Kind::ReachableAlways);
-    if is_reachability || replayed.violations.iter().any(|fell| fell.property == property) {
+    if is_reachability
+        || replayed.owed.contains(&property)
+        || replayed.violations.iter().any(|fell| fell.property == property)
+    {
         return Ok(());
     }
     Err(format!("the counterexample to {property} replays without its fall: {:?}", replayed.violations))
@@ -244,7 +250,7 @@ fn broken<P: Protocol>(protocol: &P, script: &Script<P>, panic: Violation) -> Re
         return replayed;
     }
     // A start panics, before any step.
-    Replayed { trace: Vec::new(), digest: 0, violations: vec![panic], drift: None }
+    Replayed { trace: Vec::new(), digest: 0, violations: vec![panic], owed: Vec::new(), drift: None }
 }
 
 /// Runs a protocol's steps; a panic becomes the violation that it is.

@@ -40,6 +40,9 @@ pub struct Bounds {
     pub drop_dead: bool,
     /// Whether a message whose delivery changes nothing stays in flight, as it does in stateright. Off: it is consumed.
     pub keep_ignored: bool,
+    /// Whether `eventually` properties are judged. Nothing is then interchanged, renamed, exchanged or dropped: fairness is
+    /// about a message as it is.
+    pub eventually: bool,
     /// No further than so many steps from the start. `None`: no bound.
     pub depth: Option<u32>,
     /// Gives up ('unknown') beyond so many unique states.
@@ -117,6 +120,7 @@ impl Default for Bounds {
             symmetry: true,
             drop_dead: true,
             keep_ignored: false,
+            eventually: false,
             depth: None,
             states: 50_000_000,
         }

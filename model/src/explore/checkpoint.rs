@@ -8,12 +8,13 @@ use std::io::{self, Read, Write};
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::graph::Edge;
 use super::level::Segment;
 use super::search::{Search, Worker};
 use super::space::Space;
 use super::table::{SHARD_COUNT, Table};
 
-const MAGIC: &[u8] = b"seedbed checkpoint 1\n";
+const MAGIC: &[u8] = b"seedbed checkpoint 2\n";
 
 /// Where a search keeps itself, so that it can go on after a crash.
 pub trait Keeper {
@@ -137,8 +138,9 @@ impl<S: Space> Search<S> {
         }
         out.words(&self.open_states)?;
         if let Some(graph) = &self.graph {
-            out.pairs(&graph.edges)?;
+            out.words(&graph.edges.iter().flat_map(|edge| [edge.from, edge.to, edge.action]).collect::<Vec<_>>())?;
             out.pairs(&graph.goals)?;
+            out.pairs(&graph.owing)?;
         }
         let sum = out.sum.digest();
         out.to.write_all(&sum.to_le_bytes())
@@ -152,7 +154,7 @@ impl<S: Space> Search<S> {
             magic.extend(input.bytes::<1>().map_err(|_| "it is no checkpoint: it is too short".to_owned())?);
         }
         if magic != MAGIC {
-            return Err("it is no checkpoint of this version: it does not begin with `seedbed checkpoint 1`".into());
+            return Err("it is no checkpoint of this version: it does not begin with `seedbed checkpoint 2`".into());
         }
         let found = input.text()?;
         if found != subject.as_bytes() {
@@ -170,8 +172,11 @@ impl<S: Space> Search<S> {
         let next = input.list(Segment::load)?;
         self.open_states = input.words()?;
         if let Some(graph) = &mut self.graph {
-            graph.edges = input.pairs()?;
+            let numbers = input.words()?;
+            let edge = |of: &[u32]| Edge { from: of[0], to: of[1], action: of[2] };
+            graph.edges = numbers.chunks_exact(3).map(edge).collect();
             graph.goals = input.pairs()?;
+            graph.owing = input.pairs()?;
         }
         let sum = input.sum.digest();
         if input.number()? != sum {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Progress;
-use super::graph::Graph;
+use super::graph::{Edge, Graph};
 use super::level::Segment;
 use super::search::{Bad, Search, Worker};
 use super::space::{Row, Space, Successors};
@@ -120,7 +120,7 @@ impl<S: Space> Worker<S> {
             for _ in 0..STRIDE {
                 let Some((weight, state)) = stack.pop(&mut cells) else { break };
                 found.clear();
-                found.from = state;
+                found.begin(state);
                 self.space.expand(Row { cells: &cells, weight }, &mut found);
                 harvest.total += found.total;
                 shared.total.fetch_add(found.total, Ordering::Relaxed);
@@ -209,7 +209,7 @@ impl Shared<'_> {
             if let Some(graph) = &mut harvest.graph
                 && entry.from != ROOT
             {
-                graph.edges.push((entry.from, state));
+                graph.edges.push(Edge { from: entry.from, to: state, action: entry.action });
             }
             start = end;
         }

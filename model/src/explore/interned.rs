@@ -3,6 +3,7 @@
 //! A step is a pure function of the components it reads, so it is computed once and then looked up; a successor's
 //! fingerprint is the parent's with the weights of changed components exchanged.
 
+mod claims;
 mod folds;
 mod offers;
 mod steps;
@@ -18,12 +19,12 @@ use super::exercised::Exercised;
 use super::layout::{Block, Layout};
 use super::memo::{Dependencies, Memo};
 use super::odometer::Odometer;
-use super::pool::{ABSENT, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
+use super::pool::{ABSENT, ACTION, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
 use crate::canonical::{Canonical, Decoder, Encoder, SplitPart, encoding, hash};
 use crate::host::{Host, Local, Phase};
 use crate::name::NodeId;
 use crate::plain::Envelope;
-use crate::property::{DeadlineOp, Violation, Watch};
+use crate::property::{DeadlineOp, Property, Violation, Watch};
 use crate::protocol::{Effect, Event, Protocol, Relevance, Surroundings};
 use crate::time::{Span, Stamp, Timers};
 use crate::trace::encode_effect;
@@ -152,12 +153,16 @@ pub(super) struct Interned<P: Protocol> {
     pub(super) knows_mortals: bool,
     /// Components up to here have their typed forms at hand.
     registered: usize,
-    /// Whether rows keep their names as they are, for scripts: old stamps do not become one.
+    /// See [`Self::keep_names`].
     pub(super) keeps_names: bool,
     /// Why the bounds do not fit the protocol, once that has shown.
     pub(super) misfit: Option<String>,
-    /// Names of the `reachable always` properties, by bit.
-    goal_names: Vec<&'static str>,
+    /// The claims about where states lead, by bit.
+    pub(super) claims: Vec<super::space::Claim>,
+    /// What the monitor owes, by its parts.
+    owed_memo: FxHashMap<Box<[Id]>, u32>,
+    /// What a choice takes, by its local's index; 0 if not asked for yet.
+    actions: Vec<u32>,
     /// By flight id; `None` for other ids.
     flights: Vec<Option<FlightInfo>>,
     locals: Typed<(NodeId, Local<P>)>,
@@ -191,8 +196,12 @@ pub(super) struct Interned<P: Protocol> {
 }
 
 /// The interned store of a run whose nodes have all just started, with its initial rows: one for each combination of
-/// clock offsets.
-pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Interned<P>, Vec<Initial>), String> {
+/// clock offsets. `names`: see [`Interned::keep_names`].
+pub(super) fn initial<P: Protocol>(
+    protocol: &P,
+    bounds: &Bounds,
+    names: bool,
+) -> Result<(Interned<P>, Vec<Initial>), String> {
     let count = protocol.nodes().len();
     if count == 0 || count > usize::from(u16::MAX) {
         return Err(format!("a protocol has 1 to 65,535 nodes, not {count}"));
@@ -202,6 +211,7 @@ pub(super) fn initial<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<(Int
     let sizes: Vec<usize> =
         (0..count).map(|node| parts_once_started(protocol, NodeId(node as u16))).collect::<Result<_, _>>()?;
     let mut store = Interned::new(protocol.clone(), bounds.clone(), Layout::new(&sizes, monitor_parts));
+    store.keep_names(names);
     let mut rows = Vec::new();
     for offsets in offset_choices(protocol, bounds) {
         store.lay_out(&offsets);
@@ -260,13 +270,7 @@ fn split<T: Canonical>(value: &T) -> (Vec<u8>, Vec<SplitPart>) {
 
 impl<P: Protocol> Interned<P> {
     fn new(protocol: P, bounds: Bounds, layout: Layout) -> Self {
-        let goal_names = protocol
-            .properties()
-            .iter()
-            .filter(|property| property.kind == crate::Kind::ReachableAlways)
-            .map(|property| property.name)
-            .take(32)
-            .collect();
+        let claims = claims::of(&protocol, &bounds);
         Interned {
             protocol,
             bounds,
@@ -281,7 +285,9 @@ impl<P: Protocol> Interned<P> {
             registered: 0,
             keeps_names: false,
             misfit: None,
-            goal_names,
+            claims,
+            owed_memo: FxHashMap::default(),
+            actions: Vec::new(),
             flights: Vec::new(),
             locals: Typed::new(),
             timer_ops: Typed::new(),
@@ -313,6 +319,14 @@ impl<P: Protocol> Interned<P> {
         }
     }
 
+    /// Whether rows keep their names as they are, for scripts: old stamps do not become one, and draws that make no
+    /// difference are told apart.
+    pub(super) fn keep_names(&mut self, keeps: bool) {
+        if std::mem::replace(&mut self.keeps_names, keeps) != keeps {
+            self.rearm_memo.clear();
+        }
+    }
+
     /// Another worker's store: the same ids mean the same.
     pub(super) fn fork(&self) -> Self {
         let mut store = Interned::new(self.protocol.clone(), self.bounds.clone(), self.layout.clone());
@@ -336,7 +350,7 @@ impl<P: Protocol> Interned<P> {
             if place == FLIGHT {
                 let flight = self.decode_flight(id);
                 self.register_flight(id, flight);
-            } else if id != ABSENT {
+            } else if id != ABSENT && place != ACTION {
                 self.register_slot(id, place as u16);
             }
         }
@@ -355,11 +369,6 @@ impl<P: Protocol> Interned<P> {
             let faults = crate::canonical::decoding(bytes).expect(WHOLE);
             self.fault_sets.entry(id).or_insert(faults);
         }
-    }
-
-    /// Names of the `reachable always` properties, by bit.
-    pub(super) fn goal_names(&self) -> &[&'static str] {
-        &self.goal_names
     }
 
     /// Puts the components of a world that has not started in place.
@@ -547,10 +556,6 @@ impl<P: Protocol> Interned<P> {
 
     pub(super) fn monitor(&self) -> P::Monitor {
         self.decode_split(&self.work.fixed[self.layout.monitor.range()])
-    }
-
-    fn goal_bits(&self, names: &[&'static str]) -> u32 {
-        self.goal_names.iter().enumerate().filter(|(_, goal)| names.contains(goal)).map(|(bit, _)| 1 << bit).sum()
     }
 
     fn clock_offset(&self, node: NodeId) -> i64 {

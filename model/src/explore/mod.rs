@@ -1,10 +1,12 @@
 //! The exhaustive explorer: every choice, breadth first, with the shortest counterexample.
 
+mod bits;
 mod bounds;
 mod canonize;
 mod checkpoint;
 mod depth;
 mod exercised;
+mod fairness;
 mod graph;
 mod interned;
 mod landings;
@@ -15,6 +17,7 @@ mod odometer;
 mod pool;
 mod report;
 mod retrace;
+mod sample;
 mod search;
 mod space;
 mod strategy;
@@ -27,9 +30,9 @@ pub use checkpoint::{Keeper, Reader, Writer};
 pub use exercised::Exercised;
 pub use odometer::Odometer;
 pub use report::abstractions;
-pub use search::{Fall, Kept, Limits, Searched, search, search_kept};
-pub use space::{Row, Space, Successors};
-pub use strategy::{Order, Strategy};
+pub use search::{Fall, Kept, Limits, Searched, Turn, search, search_kept};
+pub use space::{Claim, ClaimKind, Row, Space, Successors};
+pub use strategy::{Order, Sampling, Strategy, Walks};
 pub use walk::{Walk, accepts};
 
 use crate::property::Violation;
@@ -44,6 +47,9 @@ pub struct Exploration<P: Protocol> {
     pub verdict: Verdict,
     /// A counterexample (breadth first, a shortest one), replayable by [`crate::replay`].
     pub script: Option<Script<P>>,
+    /// Where the counterexample is a run without end: the index in the script from which its steps repeat for ever; its
+    /// length if nothing happens any more.
+    pub repeats_from: Option<usize>,
     /// How much was seen.
     pub stats: Stats,
     /// Marks taken and goals reached, in order of name.
@@ -109,6 +115,14 @@ pub struct Progress {
     pub left: u64,
 }
 
+/// The world of `protocol` within `bounds` as a space, for searches of one's own.
+///
+/// # Errors
+/// If the bounds do not fit the protocol.
+pub fn space<P: Protocol>(protocol: &P, bounds: &Bounds) -> Result<impl Space, String> {
+    Walker::new(protocol, bounds)
+}
+
 /// Explores `protocol` within `bounds`. `watch` is called now and then; `false` stops the exploration as unknown.
 ///
 /// # Errors
@@ -133,6 +147,9 @@ pub fn explore_kept<P: Protocol>(
     kept: Option<Kept<'_>>,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
+    if let (Order::Walks(walks), None) = (strategy.order, &kept) {
+        return sample::explore(protocol, bounds, &walks, watch);
+    }
     let limits = Limits { depth: bounds.depth, states: bounds.states };
     let found = search_kept(Walker::new(protocol, bounds)?, limits, strategy, kept, watch)?;
     Ok(report::exploration(protocol, bounds, found))

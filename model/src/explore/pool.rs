@@ -16,11 +16,14 @@ pub(super) type Id = u32;
 /// No component: adds nothing to a fingerprint.
 pub(super) const ABSENT: Id = 0;
 
-/// Where a component stands: a slot of the row, or [`FLIGHT`]. Equal bytes in different places are different.
+/// Where a component stands: a slot of the row, [`FLIGHT`] or [`ACTION`]. Equal bytes in different places are different.
 pub(super) type Place = u32;
 
 /// The place of messages in flight.
 pub(super) const FLIGHT: Place = u32::MAX;
+
+/// The place of what nodes can do, where it has a number. It is in no row.
+pub(super) const ACTION: Place = u32::MAX - 1;
 
 /// The components met so far, as one worker knows them.
 ///

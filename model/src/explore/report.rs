@@ -4,9 +4,11 @@ use super::bounds::{Bounds, Clock, Lengths};
 use super::exercised::Exercised;
 use super::search::Searched;
 use super::walker::Walker;
-use super::{Exploration, Verdict};
+use super::{Exploration, Stats, Verdict};
 use crate::name::NodeId;
+use crate::property::Kind;
 use crate::protocol::Protocol;
+use crate::script::Script;
 use crate::time::Span;
 
 /// What a search of a world found, in the words of the protocol.
@@ -21,7 +23,13 @@ pub(super) fn exploration<P: Protocol>(protocol: &P, bounds: &Bounds, found: Sea
     walker.store.catch_up();
     stats.parts = walker.store.pool.len() as u64;
     stats.messages = walker.store.message_count() as u64;
-    let script = fall.as_ref().map(|fall| walker.counterexample(fall));
+    let (script, repeats_from) = match &fall {
+        Some(fall) => {
+            let (script, repeats_from) = walker.counterexample(fall);
+            (Some(script), repeats_from)
+        }
+        None => (None, None),
+    };
     let verdict = match (fall, stopped) {
         (Some(fall), _) => Verdict::Violated(fall.violation),
         (None, Some(why)) => Verdict::Unknown(why),
@@ -30,8 +38,33 @@ pub(super) fn exploration<P: Protocol>(protocol: &P, bounds: &Bounds, found: Sea
     Exploration {
         verdict,
         script,
+        repeats_from,
         reached: exercised.reached(),
         unexercised: exercised.missing::<P>(),
+        abstractions: abstractions(protocol, bounds),
+        stats,
+    }
+}
+
+/// What random walks found: `walker` has walked them.
+pub(super) fn sampled<P: Protocol>(
+    protocol: &P,
+    bounds: &Bounds,
+    walker: Walker<P>,
+    mut stats: Stats,
+    verdict: Verdict,
+    script: Option<Script<P>>,
+) -> Exploration<P> {
+    let store = &walker.store;
+    stats.steps_computed = store.step_count() as u64;
+    stats.parts = store.pool.len() as u64;
+    stats.messages = store.message_count() as u64;
+    Exploration {
+        verdict,
+        script,
+        repeats_from: None,
+        reached: store.exercised.reached(),
+        unexercised: store.exercised.missing::<P>(),
         abstractions: abstractions(protocol, bounds),
         stats,
     }
@@ -90,7 +123,7 @@ pub fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
     if !bounds.restart && bounds.crashes > 0 {
         all.push("crashed nodes never restart".to_owned());
     }
-    if !protocol.tags_are_ranked() {
+    if !protocol.tags_are_ranked() || bounds.eventually {
         all.push("counters are not renamed".to_owned());
     }
     if let Some(most) = bounds.tag_max {
@@ -99,7 +132,16 @@ pub fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
     if bounds.keep_ignored {
         all.push("a message that changes nothing stays in flight".to_owned());
     }
-    if bounds.symmetry && !protocol.symmetry().is_empty() {
+    let claims_eventually = protocol.properties().iter().any(|property| property.kind == Kind::Eventually);
+    if bounds.eventually {
+        all.push(
+            "fair are messages, timers, writes and time; faults, restarts, clients and decisions need never come"
+                .to_owned(),
+        );
+    } else if claims_eventually {
+        all.push("what is claimed eventually is not judged".to_owned());
+    }
+    if bounds.symmetry && !bounds.eventually && !protocol.symmetry().is_empty() {
         all.push("interchangeable nodes are interchanged".to_owned());
     }
     all.push("steps are atomic; records become durable one at a time, at any time".to_owned());

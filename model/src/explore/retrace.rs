@@ -25,22 +25,28 @@ enum Names {
 type StandsFor<M> = Vec<(Envelope<M>, Envelope<M>)>;
 
 impl<P: Protocol> Walker<P> {
-    /// The script of the way to `fall`.
-    pub(super) fn counterexample(&mut self, fall: &Fall) -> Script<P> {
+    /// The script of the way to `fall`, and the step from which it repeats for ever, if it does.
+    pub(super) fn counterexample(&mut self, fall: &Fall) -> (Script<P>, Option<usize>) {
         // A protocol that breaks the rule of `Tag` can have a path that exists under renaming alone. Then the names of the
         // script are the renamed ones: better a script that drifts than none.
         let named = self.walk_path(fall, Names::AsTheyAre);
         named.or_else(|| self.walk_path(fall, Names::Renamed)).expect("the search walked this path")
     }
 
-    fn walk_path(&mut self, fall: &Fall, names: Names) -> Option<Script<P>> {
-        self.store.keeps_names = names == Names::AsTheyAre;
+    fn walk_path(&mut self, fall: &Fall, names: Names) -> Option<(Script<P>, Option<usize>)> {
+        self.store.keep_names(names == Names::AsTheyAre);
         let (mut row, starts) = self.first_row(fall.path[0], names)?;
         let mut script = self.script_from(&row, starts);
         let mut stands_for = StandsFor::new();
-        for &goal in &fall.path[1..] {
+        let way = fall.path[1..].iter().map(|fingerprint| (*fingerprint, None));
+        let cycle = fall.cycle.iter().flatten().map(|turn| (turn.fingerprint, Some(turn.action)));
+        let mut repeats_from = None;
+        for (at, (goal, action)) in way.chain(cycle).enumerate() {
+            if at + 1 == fall.path.len() {
+                repeats_from = Some(script.steps.len());
+            }
             let lands = |landed, violation: Option<&Violation>| violation.is_none() && landed == goal;
-            let (steps, next) = self.step_to(&row, elapsed_in(&script), names, &stands_for, lands)?;
+            let (steps, next) = self.step_to(&row, elapsed_in(&script), names, &stands_for, action, lands)?;
             script.steps.extend(steps);
             row = next;
             if names == Names::AsTheyAre {
@@ -50,9 +56,10 @@ impl<P: Protocol> Walker<P> {
         if !fall.in_state {
             let falls =
                 |_, violation: Option<&Violation>| violation.is_some_and(|v| v.property == fall.violation.property);
-            script.steps.extend(self.step_to(&row, elapsed_in(&script), names, &stands_for, falls)?.0);
+            script.steps.extend(self.step_to(&row, elapsed_in(&script), names, &stands_for, None, falls)?.0);
         }
-        Some(script)
+        let ends = fall.cycle.is_some().then_some(script.steps.len());
+        Some((script, repeats_from.or(ends)))
     }
 
     fn first_row(&mut self, goal: u64, names: Names) -> Option<(Work, Vec<u32>)> {
@@ -97,13 +104,14 @@ impl<P: Protocol> Walker<P> {
         stands_for
     }
 
-    /// The first way on from `row` that `wanted` accepts, and the row it leads to.
+    /// The first way on from `row` that takes `action`, if one is given, and that `wanted` accepts; and the row it leads to.
     fn step_to(
         &mut self,
         row: &Work,
         elapsed: Span,
         names: Names,
         stands_for: &StandsFor<P::Message>,
+        action: Option<u32>,
         wanted: impl Fn(u64, Option<&Violation>) -> bool,
     ) -> Option<(Vec<ScriptStep<P>>, Work)> {
         let walker = self;
@@ -113,6 +121,9 @@ impl<P: Protocol> Walker<P> {
         walker.store.reset(row);
         walker.options(&mut options);
         for pick in &options {
+            if action.is_some_and(|action| walker.store.action_of(pick) != action) {
+                continue;
+            }
             loop {
                 walker.store.reset(row);
                 let named = walker.named(pick, elapsed);

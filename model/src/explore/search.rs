@@ -7,10 +7,11 @@
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::bits;
 use super::checkpoint::Keeper;
 use super::graph::Graph;
 use super::level::Segment;
-use super::space::{Space, Successors};
+use super::space::{Claim, ClaimKind, Space, Successors};
 use super::strategy::{Order, Strategy};
 use super::table::{ROOT, SHARD_COUNT, Shard, Table, shard_of};
 use super::{Progress, Stats};
@@ -19,8 +20,9 @@ use crate::property::Violation;
 /// A round expands about so many states, between two calls of `watch`.
 const ROUND: usize = 1 << 12;
 
-/// A chunk is at most so many states.
-const CHUNK: usize = 1 << 8;
+/// A chunk is at most so many states, and at least so many, if there are as many: an eighth of its level, so that there
+/// is something for each worker in a small one too.
+const CHUNK: std::ops::RangeInclusive<usize> = 4..=1 << 8;
 
 /// How far a search may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,18 @@ pub struct Fall {
     pub path: Vec<u64>,
     /// Whether the violation is in the last of them; else it is on a transition from it.
     pub in_state: bool,
+    /// What then repeats for ever, if it is a run without end that violates: transitions that lead back to the last state
+    /// of `path`, or none if nothing that must happen is left to happen there.
+    pub cycle: Option<Vec<Turn>>,
+}
+
+/// A transition of a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The state it leads to.
+    pub fingerprint: u64,
+    /// What it takes; see [`Successors::act`].
+    pub action: u32,
 }
 
 /// Searches `space` within `limits`. `watch` is called now and then; `false` ends the search as unknown.
@@ -81,24 +95,40 @@ pub fn search_kept<S: Space>(
     kept: Option<Kept<'_>>,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Searched<S>, String> {
-    if kept.is_some() && strategy.order == Order::DepthFirst {
+    if kept.is_some() && strategy.order != Order::BreadthFirst {
         return Err("checkpoints need the order breadth-first".into());
     }
-    if strategy.order == Order::DepthFirst && limits.depth.is_some() {
+    if strategy.order != Order::BreadthFirst && limits.depth.is_some() {
         return Err(
             "a bound on depth needs the order breadth-first: depth first, a state may be met on a long way first"
                 .into(),
         );
     }
+    refuse_eventual(strategy.order, &space.claims())?;
+    match strategy.order {
+        Order::BitState { mebibytes } => return bits::search(space, limits, mebibytes, watch),
+        Order::Walks(_) => return Err("walks are of a world: a space has no choices to draw".into()),
+        Order::BreadthFirst | Order::DepthFirst => {}
+    }
     let mut search = Search::new(space, limits, strategy.jobs.max(1));
     search.begin();
     match strategy.order {
         Order::BreadthFirst => search.levels(kept, watch)?,
-        Order::DepthFirst => search.dive(watch),
+        _ => search.dive(watch),
     }
     match search.workers.iter().find_map(|worker| worker.space.misfit()) {
         Some(why) => Err(why),
         None => Ok(search.finish()),
+    }
+}
+
+/// Cycles are looked for in the graph that a search breadth first leaves.
+pub(super) fn refuse_eventual(order: Order, claims: &[Claim]) -> Result<(), String> {
+    match claims.iter().find(|claim| claim.kind != ClaimKind::Reachable) {
+        Some(claim) if order != Order::BreadthFirst => {
+            Err(format!("`{}` is claimed eventually, which needs the order breadth-first", claim.name))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -132,6 +162,8 @@ struct Chunk {
     found: Successors,
     /// States with a successor that was cut off.
     open: Vec<u32>,
+    /// (state, claims owed there).
+    owing: Vec<(u32, u32)>,
     bad: Option<Bad>,
 }
 
@@ -182,14 +214,16 @@ impl<S: Space> Worker<S> {
         let mut found = self.spare.pop().unwrap_or_default();
         found.clear();
         found.keeps_edges = round.keeps_edges;
-        let mut chunk = Chunk { number, found, open: Vec::new(), bad: None };
+        let mut chunk = Chunk { number, found, open: Vec::new(), owing: Vec::new(), bad: None };
         self.space.begin(round.moment + number as u64);
         for at in unit.start..unit.end {
             let found = &mut chunk.found;
             let start = found.entries.len();
-            found.from = segment.state(at);
-            found.cut = false;
+            found.begin(segment.state(at));
             self.space.expand(segment.row(at), found);
+            if found.owed != 0 {
+                chunk.owing.push((found.from, found.owed));
+            }
             if round.filters {
                 found.forget_known(start, |fingerprint| round.table.contains(fingerprint));
             }
@@ -207,7 +241,7 @@ impl<S: Space> Worker<S> {
 
 impl<S: Space> Search<S> {
     pub(super) fn new(space: S, limits: Limits, jobs: usize) -> Self {
-        let graph = (!space.goal_names().is_empty()).then(Graph::default);
+        let graph = (!space.claims().is_empty()).then(Graph::default);
         let forks: Vec<S> = (1..jobs).map(|_| space.fork()).collect();
         let workers = std::iter::once(space).chain(forks).map(Worker::new).collect();
         Search {
@@ -230,7 +264,7 @@ impl<S: Space> Search<S> {
         self.workers[0].space.begin(0);
         self.workers[0].space.start(&mut found);
         let fallen = found.fallen.take().zip(found.entries.last().map(|entry| entry.fingerprint));
-        let chunk = Chunk { number: 0, found, open: Vec::new(), bad: None };
+        let chunk = Chunk { number: 0, found, open: Vec::new(), owing: Vec::new(), bad: None };
         let mut first = Vec::new();
         self.take(vec![chunk], &mut first);
         // What falls while a system starts falls in the start that was handed over last.
@@ -248,11 +282,12 @@ impl<S: Space> Search<S> {
             if self.bad.is_some() {
                 return Ok(());
             }
-            if level.is_empty() {
+            // A search that was kept at the end of a level has the next one alone.
+            if level.is_empty() && next.is_empty() {
                 self.stats.exhausted = true;
                 return Ok(());
             }
-            if self.limits.depth.is_some_and(|depth| self.stats.depth >= depth) {
+            if !level.is_empty() && self.limits.depth.is_some_and(|depth| self.stats.depth >= depth) {
                 self.stats.cut = true;
                 self.stats.exhausted = true;
                 self.open_states.extend(level.iter().flat_map(Segment::states));
@@ -300,10 +335,11 @@ impl<S: Space> Search<S> {
             if self.is_over(left + rows(next), watch) {
                 return Ok(false);
             }
-            if let (Some(kept), Some(unit)) = (&mut *kept, units.peek())
+            if let Some(kept) = &mut *kept
                 && kept.keeper.is_due()
             {
-                self.keep(kept, &rest(level, *unit), next)?;
+                let left = units.peek().map_or_else(Vec::new, |unit| rest(level, *unit));
+                self.keep(kept, &left, next)?;
             }
         }
         Ok(true)
@@ -394,6 +430,7 @@ impl<S: Space> Search<S> {
             self.open_states.append(&mut chunk.open);
             if let Some(graph) = &mut self.graph {
                 graph.note_goals(&chunk.found.entries);
+                graph.owing.append(&mut chunk.owing);
             }
             if let Some(bad) = chunk.bad.take() {
                 self.moment += chunk.number as u64;
@@ -424,32 +461,18 @@ impl<S: Space> Search<S> {
     }
 
     fn finish(mut self) -> Searched<S> {
-        if self.bad.is_none() && self.stats.exhausted {
-            self.bad = self.unreachable_goal();
-        }
         self.stats.unique = self.table.len() as u64;
-        let fall = self.bad.take().map(|bad| Fall {
+        let mut fall = self.bad.take().map(|bad| Fall {
             path: self.table.path_to(bad.state),
             violation: bad.violation,
             in_state: bad.in_state,
+            cycle: None,
         });
+        if let (None, true, Some(graph)) = (&fall, self.stats.exhausted, self.graph.take()) {
+            fall = graph.judge(&self.table, &self.workers[0].space.claims(), &self.open_states);
+        }
         let spaces = self.workers.into_iter().map(|worker| worker.space).collect();
         Searched { stats: self.stats, fall, stopped: self.stopped, spaces, moment: self.moment }
-    }
-
-    /// The earliest state from which a `reachable always` goal cannot be reached. States that were not expanded count
-    /// as reaching everything.
-    fn unreachable_goal(&self) -> Option<Bad> {
-        let graph = self.graph.as_ref()?;
-        let names = self.workers[0].space.goal_names();
-        let cut_off = graph.cut_off(self.table.number_max(), names.len(), &self.open_states);
-        cut_off.into_iter().zip(names).find_map(|(reached, name)| {
-            let states = reached.iter().enumerate().filter(|(_, reached)| !**reached).map(|(state, _)| state as u32);
-            let state =
-                states.filter(|state| self.table.holds(*state)).min_by_key(|state| self.table.depth_of(*state))?;
-            let detail = format!("after these steps `{name}` cannot be reached any more, whatever happens");
-            Some(Bad { state, violation: Violation { property: name.to_owned(), detail }, in_state: true })
-        })
     }
 }
 
@@ -483,7 +506,9 @@ fn rest(level: &[Segment], unit: Unit) -> Vec<Segment> {
 }
 
 fn units(level: &[Segment]) -> impl Iterator<Item = Unit> {
-    level.iter().enumerate().flat_map(|(segment, rows)| {
-        (0..rows.len()).step_by(CHUNK).map(move |start| Unit { segment, start, end: rows.len().min(start + CHUNK) })
+    let rows: usize = level.iter().map(Segment::len).sum();
+    let chunk = (rows / 8).clamp(*CHUNK.start(), *CHUNK.end());
+    level.iter().enumerate().flat_map(move |(segment, rows)| {
+        (0..rows.len()).step_by(chunk).map(move |start| Unit { segment, start, end: rows.len().min(start + chunk) })
     })
 }

@@ -25,8 +25,8 @@ pub trait Space: Send + Sized {
         let _ = moment;
     }
 
-    /// Names of the goals that every state must be able to reach, by their bit; at most 32.
-    fn goal_names(&self) -> Vec<&'static str> {
+    /// What must come of the states, by its bit; at most 32.
+    fn claims(&self) -> Vec<Claim> {
         Vec::new()
     }
 
@@ -59,6 +59,26 @@ pub trait Space: Send + Sized {
     }
 }
 
+/// A claim about where states lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// The property's name.
+    pub name: &'static str,
+    /// What must come.
+    pub kind: ClaimKind,
+}
+
+/// The kinds of claim about where states lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimKind {
+    /// From every state, a transition that reaches the goal can be reached.
+    Reachable,
+    /// No weakly fair run is, from some time on, in states alone that owe it.
+    Paid,
+    /// No weakly fair run is from its start on in states alone that owe it.
+    PaidOnce,
+}
+
 /// A state: a row of small integers, and a sum that the space keeps with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row<'a> {
@@ -78,6 +98,10 @@ pub struct Successors {
     pub(super) from: u32,
     pub(super) cut: bool,
     pub(super) fallen: Option<Violation>,
+    /// What the state being expanded owes, by bit.
+    pub(super) owed: u32,
+    /// What the transitions told from here on take: see [`Successors::act`].
+    pub(super) action: u32,
     /// Whether it fell in the state itself.
     pub(super) fallen_here: bool,
     /// Whether transitions to states met before must be named too.
@@ -93,16 +117,28 @@ pub(super) struct Entry {
     pub(super) end: u32,
     pub(super) from: u32,
     pub(super) goals: u32,
+    pub(super) action: u32,
 }
 
 impl Successors {
+    /// The transitions told from here on take this action. An action that stays possible must be taken in the end; it is the
+    /// same wherever it has the same number. 0 need never be taken.
+    #[inline]
+    pub fn act(&mut self, action: u32) {
+        self.action = action;
+    }
+
+    /// The state being expanded owes these claims, by bit.
+    pub fn owe(&mut self, claims: u32) {
+        self.owed = claims;
+    }
+
     /// A transition to a state met before by this worker, or anyway.
     #[inline]
     pub fn known(&mut self, fingerprint: u64, goals: u32) {
         self.total += 1;
         if self.keeps_edges {
-            let entry = Entry { fingerprint, weight: 0, end: self.cells.len() as u32, from: self.from, goals };
-            self.entries.push(entry);
+            self.enter(fingerprint, 0, goals);
         }
     }
 
@@ -112,7 +148,13 @@ impl Successors {
     pub fn push(&mut self, fingerprint: u64, weight: u64, goals: u32, row: impl FnOnce(&mut Vec<u32>)) {
         self.total += 1;
         row(&mut self.cells);
-        self.entries.push(Entry { fingerprint, weight, end: self.cells.len() as u32, from: self.from, goals });
+        self.enter(fingerprint, weight, goals);
+    }
+
+    #[inline]
+    fn enter(&mut self, fingerprint: u64, weight: u64, goals: u32) {
+        let (end, from, action) = (self.cells.len() as u32, self.from, self.action);
+        self.entries.push(Entry { fingerprint, weight, end, from, goals, action });
     }
 
     /// A transition to a state beyond a bound.
@@ -133,6 +175,30 @@ impl Successors {
         self.fallen = Some(violation);
     }
 
+    /// How many transitions are told, of all states since the space was asked first: for a space that wraps another.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Takes back the transitions from the `len`-th on.
+    pub fn truncate(&mut self, len: usize) {
+        self.total -= self.entries.len().saturating_sub(len) as u64;
+        self.entries.truncate(len);
+        self.cells.truncate(self.entries.last().map_or(0, |entry| entry.end as usize));
+    }
+
+    /// Changes what the transitions from the `start`-th on take; see [`Self::act`].
+    pub fn relabel(&mut self, start: usize, relabelled: impl Fn(u32) -> u32) {
+        for entry in &mut self.entries[start..] {
+            entry.action = relabelled(entry.action);
+        }
+    }
+
     /// Whether a property fell.
     pub fn has_fallen(&self) -> bool {
         self.fallen.is_some()
@@ -149,6 +215,14 @@ impl Successors {
         self.cut = false;
         self.fallen = None;
         self.fallen_here = false;
+    }
+
+    /// Another state is expanded.
+    pub(super) fn begin(&mut self, from: u32) {
+        self.from = from;
+        self.cut = false;
+        self.owed = 0;
+        self.action = 0;
     }
 
     /// Forgets the rows of the entries from `start` on whose states `is_known`.

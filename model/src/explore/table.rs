@@ -1,5 +1,6 @@
 //! The set of fingerprints seen, each with the number of its state and of the state it was first reached from.
 
+use super::graph::Edge;
 use super::level::Segment;
 use super::space::{Entry, Row};
 
@@ -23,8 +24,8 @@ pub(super) struct Shard {
     pub(super) parents: Vec<u32>,
     /// New states of the round.
     pub(super) fresh: Segment,
-    /// (from, to) of transitions of the round, where they are asked for.
-    pub(super) edges: Vec<(u32, u32)>,
+    /// Transitions of the round, where they are asked for.
+    pub(super) edges: Vec<Edge>,
 }
 
 #[inline]
@@ -89,7 +90,7 @@ impl Table {
         self.fingerprints(&chain)
     }
 
-    fn fingerprints(&self, states: &[u32]) -> Vec<u64> {
+    pub(super) fn fingerprints(&self, states: &[u32]) -> Vec<u64> {
         let by_index: Vec<Vec<u64>> = self.shards.iter().map(Shard::by_index).collect();
         states.iter().map(|state| by_index[*state as usize % SHARD_COUNT][*state as usize / SHARD_COUNT]).collect()
     }
@@ -165,7 +166,7 @@ impl Shard {
             self.fresh.push(Row { cells, weight: entry.weight }, state);
         }
         if keeps_edges && entry.from != ROOT {
-            self.edges.push((entry.from, state));
+            self.edges.push(Edge { from: entry.from, to: state, action: entry.action });
         }
     }
 

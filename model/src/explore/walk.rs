@@ -44,8 +44,7 @@ impl<P: Protocol> Walk<P> {
     /// # Errors
     /// If the bounds do not fit the protocol, or it has no such initial state.
     pub fn at_start_of(protocol: &P, bounds: &Bounds, script: &Script<P>) -> Result<Self, String> {
-        let mut walker = Walker::new(protocol, bounds)?;
-        walker.store.keeps_names = true;
+        let walker = Walker::with_names(protocol, bounds)?;
         let offsets = if script.offsets.iter().all(|offset| *offset == 0) { &[][..] } else { &script.offsets };
         let starts =
             |drawn: &[u32]| drawn == script.starts || (script.starts.is_empty() && drawn.iter().all(|n| *n == 0));

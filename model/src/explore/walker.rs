@@ -11,7 +11,7 @@ use super::exercised::Exercised;
 use super::interned::{Faults, Initial, Interned, Work, initial};
 use super::landings::Landings;
 use super::pool::Id;
-use super::space::{Row, Space, Successors};
+use super::space::{Claim, Row, Space, Successors};
 use crate::canonical::Canonical;
 use crate::host::{Local, Phase};
 use crate::name::{Never, NodeId};
@@ -105,8 +105,22 @@ pub(super) struct Landed {
 }
 
 impl<P: Protocol> Walker<P> {
+    /// For a search.
     pub(super) fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
-        let (store, initial) = initial(protocol, bounds)?;
+        Walker::keeping(protocol, bounds, false)
+    }
+
+    /// For single paths, with names as they are.
+    pub(super) fn with_names(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
+        Walker::keeping(protocol, bounds, true)
+    }
+
+    fn keeping(protocol: &P, bounds: &Bounds, names: bool) -> Result<Self, String> {
+        // Fairness is about a message, a timer, a record: it must keep its name from state to state.
+        let mut bounds = bounds.clone();
+        bounds.symmetry &= !bounds.eventually;
+        bounds.drop_dead &= !bounds.eventually;
+        let (store, initial) = initial(protocol, &bounds, names)?;
         let permutations = if bounds.symmetry { permutations(protocol) } else { Vec::new() };
         let cells = Cells::of(&store, &initial);
         Ok(Walker {
@@ -115,7 +129,7 @@ impl<P: Protocol> Walker<P> {
             store,
             initial,
             permutations,
-            ranked: protocol.tags_are_ranked(),
+            ranked: protocol.tags_are_ranked() && !bounds.eventually,
             other: Work::default(),
             least: Work::default(),
             row: Work::default(),
@@ -315,7 +329,14 @@ impl<P: Protocol> Space for Walker<P> {
         self.cells.read(row, &mut from);
         self.store.reset(&from);
         self.options(&mut picks);
+        let is_fair = self.store.bounds.eventually;
+        if is_fair {
+            out.owe(self.store.owed());
+        }
         'picks: for pick in &picks {
+            if is_fair {
+                out.act(self.store.action_of(pick));
+            }
             loop {
                 self.store.reset(&from);
                 self.take(pick);
@@ -356,8 +377,8 @@ impl<P: Protocol> Space for Walker<P> {
         self.store.catch_up();
     }
 
-    fn goal_names(&self) -> Vec<&'static str> {
-        self.store.goal_names().to_vec()
+    fn claims(&self) -> Vec<Claim> {
+        self.store.claims.clone()
     }
 
     fn misfit(&self) -> Option<String> {

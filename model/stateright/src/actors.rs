@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use seedbed_model::Violation;
-use seedbed_model::explore::{Row, Space, Successors};
+use seedbed_model::explore::{Claim, Row, Space, Successors};
 use stateright::actor::{
     Actor, ActorModel, ActorModelAction, ActorModelState, Envelope, Id as ActorId, LossyNetwork, Network,
     RandomChoices, Timers,
 };
 use stateright::{Expectation, Model};
 
-use crate::check::{Reads, Represent, Rules};
+use crate::check::{Reads, Represent, Rules, STEP, claims};
 use crate::network::{Kind, Parcel, network, parcels};
 use crate::values::{Id, Values, fingerprint, identity, weight};
 
@@ -104,6 +104,8 @@ where
     /// By property: what is known of a history.
     judged: Vec<FxHashMap<Id, bool>>,
     reached: Vec<bool>,
+    /// The bits of the `Eventually` properties that do not hold in the state being expanded.
+    owed: u32,
     cells: Vec<u32>,
 }
 
@@ -139,6 +141,7 @@ where
             flows: FxHashMap::default(),
             judged: vec![FxHashMap::default(); count],
             reached: vec![false; count],
+            owed: 0,
             cells: Vec::new(),
             model,
         }
@@ -218,6 +221,8 @@ where
         let history = cells[self.actor_count()];
         let model = Arc::clone(&self.model);
         let mut whole = None;
+        self.owed = 0;
+        let mut debt = 1;
         for (index, property) in model.properties.iter().enumerate() {
             if self.reached[index] {
                 continue;
@@ -234,7 +239,11 @@ where
             match property.expectation {
                 Expectation::Always if !holds => return Some(property.name),
                 Expectation::Sometimes => self.reached[index] = holds,
-                _ => {}
+                Expectation::Eventually => {
+                    self.owed |= if holds { 0 } else { debt };
+                    debt <<= 1;
+                }
+                Expectation::Always => {}
             }
         }
         None
@@ -561,8 +570,14 @@ where
             out.fell_here(Violation { property: name.to_owned(), detail });
             return;
         }
+        out.owe(self.owed);
+        out.act(STEP);
         self.expand_deliveries(row, out);
         self.expand_actors(row, out);
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        claims(&self.model.properties)
     }
 
     fn fork(&self) -> Self {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use seedbed_model::explore::{Fall, Limits, Progress, Searched, Space, Stats, Strategy, search};
+use seedbed_model::explore::{Claim, ClaimKind, Fall, Limits, Progress, Searched, Space, Stats, Strategy, search};
 use stateright::actor::{ActorModel, ActorModelState};
 use stateright::{Expectation, Model, Property};
 
@@ -53,7 +53,7 @@ pub(crate) struct Rules {
 pub struct Checked {
     /// How much was seen. Stateright counts a depth of one more: it counts states on the way, not steps.
     pub stats: Stats,
-    /// The `Always` property that fell.
+    /// The `Always` or `Eventually` property that fell.
     pub fallen: Option<Found>,
     /// The `Sometimes` properties that held somewhere, in the model's order.
     pub reached: Vec<&'static str>,
@@ -68,6 +68,18 @@ pub struct Found {
     pub property: String,
     /// The model's actions, as it formats them.
     pub actions: Vec<String>,
+    /// Where it is a run without end: the index in `actions` from which they repeat for ever; their count if the run ends
+    /// in a state without successors.
+    pub repeats_from: Option<usize>,
+}
+
+/// The one action of a model of others': a run goes on as long as it can.
+pub(crate) const STEP: u32 = 1;
+
+/// The `Eventually` properties, in order: a run that never meets one violates it.
+pub(crate) fn claims<M: Model>(properties: &[Property<M>]) -> Vec<Claim> {
+    let eventual = properties.iter().filter(|property| property.expectation == Expectation::Eventually);
+    eventual.map(|property| Claim { name: property.name, kind: ClaimKind::PaidOnce }).collect()
 }
 
 /// The one state that stands for all that differ from it by a renaming alone, as in stateright's `symmetry_fn`.
@@ -76,7 +88,7 @@ pub type Represent<S> = fn(&S) -> S;
 /// Searches a system of actors.
 ///
 /// # Errors
-/// If a property is `Eventually`, or `options` names one that there is not.
+/// If `options` names a property that there is not, or a property is `Eventually` and the order is not breadth first.
 pub fn explore_actors<A, C, H>(
     model: ActorModel<A, C, H>,
     options: &Options,
@@ -98,7 +110,7 @@ where
 /// with several workers, on which of them comes first.
 ///
 /// # Errors
-/// If a property is `Eventually`, or `options` names one that there is not.
+/// If `options` names a property that there is not, or a property is `Eventually`.
 pub fn explore_actors_by_symmetry<A, C, H>(
     model: ActorModel<A, C, H>,
     represent: Represent<ActorModelState<A, H>>,
@@ -110,13 +122,14 @@ where
     C: Send + Sync + 'static,
     H: Clone + Debug + Hash + Send + Sync + 'static,
 {
+    refuse_eventually(&model.properties)?;
     search_actors(model, Some(represent), options, watch)
 }
 
 /// Searches any model.
 ///
 /// # Errors
-/// If a property is `Eventually`, or `options` names one that there is not.
+/// If `options` names a property that there is not, or a property is `Eventually` and the order is not breadth first.
 pub fn explore_model<M>(model: M, options: &Options, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Checked, String>
 where
     M: Model + Send + Sync + 'static,
@@ -130,7 +143,7 @@ where
 /// [`explore_actors_by_symmetry`].
 ///
 /// # Errors
-/// If a property is `Eventually`, or `options` names one that there is not.
+/// If `options` names a property that there is not, or a property is `Eventually`.
 pub fn explore_model_by_symmetry<M>(
     model: M,
     represent: Represent<M::State>,
@@ -142,7 +155,16 @@ where
     M::State: Hash + Send + Sync,
     M::Action: Debug,
 {
+    refuse_eventually(&model.properties())?;
     search_model(model, Some(represent), options, watch)
+}
+
+/// A cycle of classes need not be one of states that can be shown.
+fn refuse_eventually<M: Model>(properties: &[Property<M>]) -> Result<(), String> {
+    match properties.iter().find(|property| property.expectation == Expectation::Eventually) {
+        Some(property) => Err(format!("`{}` is an Eventually, which is not searched by symmetry", property.name)),
+        None => Ok(()),
+    }
 }
 
 fn search_actors<A, C, H>(
@@ -191,9 +213,6 @@ where
 }
 
 fn rules<M: Model>(properties: &[Property<M>], options: &Options) -> Result<Rules, String> {
-    if let Some(property) = properties.iter().find(|property| property.expectation == Expectation::Eventually) {
-        return Err(format!("`{}` is an Eventually, which is not searched here", property.name));
-    }
     if let Some(name) = options.of_history.iter().find(|name| !properties.iter().any(|other| other.name == **name)) {
         return Err(format!("no property `{name}`"));
     }
@@ -224,8 +243,12 @@ fn checked<M: Model<Action: Debug>>(
     reached: &[bool],
     identify: impl FnMut(&M::State) -> u64,
 ) -> Checked {
-    let fallen =
-        fall.map(|fall| Found { property: fall.violation.property, actions: actions(model, &fall.path, identify) });
+    let fallen = fall.map(|fall| {
+        let repeats_from = fall.cycle.is_some().then(|| fall.path.len() - 1);
+        let turns = fall.cycle.iter().flatten().map(|turn| turn.fingerprint);
+        let path: Vec<u64> = fall.path.iter().copied().chain(turns).collect();
+        Found { property: fall.violation.property, actions: actions(model, &path, identify), repeats_from }
+    });
     let properties = model.properties();
     let reached = properties.iter().zip(reached).filter(|(_, reached)| **reached).map(|(property, _)| property.name);
     Checked { stats, fallen, reached: reached.collect(), stopped }

@@ -17,7 +17,10 @@ const LOOK_EVERY_MAX: Duration = Duration::from_millis(50);
 /// The properties that stateright cannot say, by name: they are left out of a [`check`].
 pub fn unchecked<P: Protocol>(protocol: &P) -> Vec<&'static str> {
     let properties = protocol.properties().into_iter();
-    properties.filter(|property| property.kind == Kind::ReachableAlways).map(|property| property.name).collect()
+    properties
+        .filter(|property| matches!(property.kind, Kind::ReachableAlways | Kind::Eventually))
+        .map(|property| property.name)
+        .collect()
 }
 
 /// Explores `protocol` within `bounds` with stateright's checker on as many threads as there are jobs (one, if
@@ -44,6 +47,7 @@ pub fn check<P: Protocol>(
     match strategy.order {
         Order::BreadthFirst => finish(builder.spawn_bfs(), protocol, bounds, watch),
         Order::DepthFirst => finish(builder.spawn_dfs(), protocol, bounds, watch),
+        Order::BitState { .. } | Order::Walks(_) => Err("stateright's checkers go breadth first or depth first".into()),
     }
 }
 
@@ -79,6 +83,7 @@ fn finish<P: Protocol>(
     };
     let not_checked = unchecked(protocol).into_iter().map(|name| format!("not checked: {name} (reachable always)"));
     Ok(Exploration {
+        repeats_from: None,
         verdict,
         script,
         stats,

@@ -14,7 +14,9 @@
 //! Where a user of stateright writes `.symmetry_fn(represent)`, [`explore_actors_by_symmetry`] and
 //! [`explore_model_by_symmetry`] take the same function.
 //!
-//! Not searched: `Expectation::Eventually`. It is refused, not passed over.
+//! `Expectation::Eventually` means what stateright says it means: every run meets it, whether it ends or goes on for
+//! ever. Where a run comes back to a state, or joins another, stateright documents that it may miss the counterexample;
+//! this search does not.
 //!
 //! # Our worlds on its checkers
 //!

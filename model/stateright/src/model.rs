@@ -87,7 +87,10 @@ impl<P: Protocol> WorldModel<P> {
     /// If the bounds do not fit the protocol, or it has more properties than can be told apart (31).
     pub fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
         let mut claims = vec![Claim { name: "panic", kind: Kind::Always }];
-        let checked = protocol.properties().into_iter().filter(|property| property.kind != Kind::ReachableAlways);
+        let checked = protocol
+            .properties()
+            .into_iter()
+            .filter(|property| !matches!(property.kind, Kind::ReachableAlways | Kind::Eventually));
         claims.extend(checked.map(|property| Claim { name: property.name, kind: property.kind }));
         if claims.len() > CLAIMS_MAX {
             return Err(format!("stateright is given at most {} properties, not {}", CLAIMS_MAX - 1, claims.len() - 1));

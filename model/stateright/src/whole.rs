@@ -4,10 +4,10 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use seedbed_model::Violation;
-use seedbed_model::explore::{Row, Space, Successors};
+use seedbed_model::explore::{Claim, Row, Space, Successors};
 use stateright::{Expectation, Model};
 
-use crate::check::Represent;
+use crate::check::{Represent, STEP, claims};
 use crate::values::{Values, fingerprint, identity};
 
 pub(crate) struct Whole<M: Model> {
@@ -15,6 +15,8 @@ pub(crate) struct Whole<M: Model> {
     represent: Option<Represent<M::State>>,
     states: Values<M::State>,
     reached: Vec<bool>,
+    /// The bits of the `Eventually` properties that do not hold in the state being expanded.
+    owed: u32,
 }
 
 impl<M> Whole<M>
@@ -24,7 +26,7 @@ where
 {
     pub(crate) fn new(model: Arc<M>, represent: Option<Represent<M::State>>) -> Self {
         let reached = vec![false; model.properties().len()];
-        Whole { model, represent, states: Values::new(), reached }
+        Whole { model, represent, states: Values::new(), reached, owed: 0 }
     }
 
     /// Bits of the `Sometimes` properties that held somewhere.
@@ -42,7 +44,10 @@ where
         out.push(fingerprint(known_by as u64), own as u64, 0, |row| row.push(id));
     }
 
+    /// Evaluates the properties on a state; the first `Always` that does not hold.
     fn judge(&mut self, state: &M::State) -> Option<&'static str> {
+        self.owed = 0;
+        let mut debt = 1;
         for (index, property) in self.model.properties().iter().enumerate() {
             if self.reached[index] {
                 continue;
@@ -51,7 +56,11 @@ where
             match property.expectation {
                 Expectation::Always if !holds => return Some(property.name),
                 Expectation::Sometimes => self.reached[index] = holds,
-                _ => {}
+                Expectation::Eventually => {
+                    self.owed |= if holds { 0 } else { debt };
+                    debt <<= 1;
+                }
+                Expectation::Always => {}
             }
         }
         None
@@ -76,6 +85,8 @@ where
             out.fell_here(Violation { property: name.to_owned(), detail });
             return;
         }
+        out.owe(self.owed);
+        out.act(STEP);
         let mut actions = Vec::new();
         self.model.actions(&state, &mut actions);
         for action in actions {
@@ -83,6 +94,10 @@ where
                 self.push(next, out);
             }
         }
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        claims(&self.model.properties())
     }
 
     fn fork(&self) -> Self {

@@ -107,6 +107,16 @@ impl<P: Protocol> World<P> {
         Ok(all)
     }
 
+    /// What the properties' fold has come to.
+    pub fn monitor(&self) -> &P::Monitor {
+        &self.monitor
+    }
+
+    /// What the starts drew, in the order of the nodes.
+    pub fn starts(&self) -> &[u32] {
+        &self.starts
+    }
+
     fn blank(frame: &Frame<'_, P>, offsets: Vec<i64>) -> Self {
         let count = offsets.len();
         let Bounds { losses, duplicates, crashes, pauses, cuts, .. } = *frame.bounds;

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use seedbed_model::Span;
-use seedbed_model::explore::{Order, Strategy};
+use seedbed_model::explore::Strategy;
 use seedbed_model::record::{CheckRecord, Header};
 use seedbed_reports::{check, failure, json, trace};
 use toml::{Table, Value};
 
 use super::flags::{Variation, Work};
+use super::order::OrderFlags;
 use crate::checkpoint::Checkpoint;
 use crate::console::{Console, probe, write_file};
 use crate::engine::{Address, Engine};
@@ -44,9 +45,8 @@ pub(crate) struct Args {
     /// Which checker: seedbed, or stateright over plain worlds as a second opinion
     #[arg(long, value_name = "ENGINE", value_parser = engine, default_value = "seedbed")]
     engine: Engine,
-    /// Which states come first: bfs (shortest counterexamples) or dfs (least memory)
-    #[arg(long, value_name = "ORDER", value_parser = order, default_value = "bfs")]
-    order: Order,
+    #[command(flatten)]
+    order: OrderFlags,
     /// Keeps each search in this folder and goes on from what is kept there; removed once the check has ended
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
@@ -85,11 +85,11 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     }
     let mut paste = args.variation.paste(command, &args.work.revision);
     paste.flags.push_str(&bound_flags(args));
+    let strategy = Strategy { order: args.order.order()?, jobs: args.work.jobs() };
     let deadline = Deadline::after(args.budget);
     let mut outcomes = Vec::new();
     for (index, bound) in bounds.iter().enumerate() {
         let share = deadline.share(bounds.len() - index);
-        let strategy = Strategy { order: args.order, jobs: args.work.jobs() };
         let exploration = Exploration {
             face,
             bound,
@@ -120,14 +120,6 @@ fn engine(name: &str) -> Result<Engine, String> {
         "seedbed" => Ok(Engine::Seedbed),
         "stateright" => Ok(Engine::Stateright),
         _ => Err("expected seedbed or stateright".into()),
-    }
-}
-
-fn order(text: &str) -> Result<Order, String> {
-    match text {
-        "bfs" => Ok(Order::BreadthFirst),
-        "dfs" => Ok(Order::DepthFirst),
-        _ => Err("expected bfs or dfs".into()),
     }
 }
 
@@ -232,9 +224,7 @@ fn bound_flags(args: &Args) -> String {
     if args.engine == Engine::Stateright {
         flags.push_str(&format!(" --engine stateright --jobs {}", args.work.jobs()));
     }
-    if args.order == Order::DepthFirst {
-        flags.push_str(" --order dfs");
-    }
+    flags.push_str(&args.order.pasted());
     if args.no_symmetry {
         flags.push_str(" --no-symmetry");
     }
@@ -245,7 +235,8 @@ fn bound_flags(args: &Args) -> String {
 fn shown(outcome: &Outcome) -> String {
     let mut text = check::bound(&outcome.record);
     if let Some(found) = &outcome.failure {
-        text.push_str(&format!("\n{}\n", trace::text(&outcome.nodes, &outcome.record.counterexample)));
+        text.push_str(&format!("\n{}", trace::text(&outcome.nodes, &outcome.record.counterexample)));
+        text.push_str(&format!("{}\n", check::for_ever(&outcome.record)));
         text.push_str(&failure::block(found));
     }
     text.push('\n');

@@ -4,6 +4,7 @@ mod check;
 mod flags;
 mod list;
 mod mutants;
+mod order;
 mod replay;
 mod run;
 

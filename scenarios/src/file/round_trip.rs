@@ -140,12 +140,13 @@ prop_compose! {
     fn bounds()(untimed in any::<bool>(), tick in span(), longest in any::<bool>(),
         (capacity, delay, tag_max, depth) in any::<(Option<u32>, Option<u32>, Option<u32>, Option<u32>)>(),
         (losses, duplicates, crashes, pauses, cuts) in any::<(u32, u32, u32, u32, u32)>(),
-        (restart, symmetry, drop_dead, keep_ignored) in any::<(bool, bool, bool, bool)>(), states in 0..=i64::MAX as u64) -> Bounds {
+        (restart, symmetry, drop_dead, keep_ignored, eventually) in any::<(bool, bool, bool, bool, bool)>(),
+        states in 0..=i64::MAX as u64) -> Bounds {
         Bounds {
             clock: if untimed { Clock::Untimed } else { Clock::Digital },
             lengths: if longest { Lengths::Longest } else { Lengths::All },
             tick, capacity, delay, tag_max, depth, losses, duplicates, crashes, pauses, cuts, restart, symmetry,
-            drop_dead, keep_ignored, states,
+            drop_dead, keep_ignored, eventually, states,
         }
     }
 }

@@ -94,17 +94,74 @@ fn bounds(tells_dead: bool) -> impl Strategy<Value = Bounds> {
 
 prop_compose! {
     fn table()(spokes in 1u16..3, (hub, spoke) in (rules(), rules()), monitor in monitor(),
-        within in prop::option::weighted(0.3, 1u64..4), again in prop::bool::weighted(0.4), operations in 0u32..2,
+        within in prop::option::weighted(0.3, 1u64..4),
+        (again, then) in (prop::bool::weighted(0.4), prop::bool::weighted(0.9)), operations in 0u32..2,
         (tagged, drift, tells_dead) in (prop::bool::weighted(0.4), any::<bool>(), any::<bool>())) -> Table {
         Table {
-            spokes, hub, spoke, monitor, within, again, operations, tagged, drift, tells_dead,
+            spokes, hub, spoke, monitor, within, again, then, operations, tagged, drift, tells_dead,
             ranked: true, planted: None,
         }
     }
 }
 
+/// What pays a debt: all but the last two must come in the end.
+#[derive(Debug, Clone, Copy)]
+enum Payment {
+    Message,
+    Timer,
+    Record,
+    Decision,
+    Operation,
+}
+
+fn payment() -> impl Strategy<Value = Payment> {
+    use Payment::{Decision, Message, Operation, Record, Timer};
+    prop_oneof![3 => Just(Message), 2 => Just(Timer), 2 => Just(Record), 1 => Just(Decision), 1 => Just(Operation)]
+}
+
+/// Beside what is random, a spoke's first message makes the hub run into a debt, while a timer of the hub goes on for ever:
+/// whether the debt lasts hangs on fairness alone.
+fn run_into_debt(table: &mut Table, payment: Payment) {
+    let rule = |next, acts| Rule { next, or: None, acts };
+    let again = [0, 1].map(|at| ((at, Cause::Timer(0)), rule(at, vec![Act::Set(0, 1)])));
+    table.hub.start = vec![Act::Set(0, 1)];
+    table.hub.on.extend(again);
+    table.hub.on.retain(|(at, _), _| *at != 2);
+    table.spoke.start.push(Act::Send(Target::Hub, 0));
+    let pays = || rule(1, vec![Act::Observe(1)]);
+    let mut incurs = vec![Act::Observe(0)];
+    match payment {
+        Payment::Message => {
+            incurs.push(Act::Send(Target::Sender, 1));
+            table.spoke.on.extend((0..3).map(|at| ((at, Cause::Message(1)), rule(at, vec![Act::Observe(1)]))));
+        }
+        Payment::Timer => {
+            incurs.push(Act::Set(1, 2));
+            table.hub.on.insert((1, Cause::Timer(1)), pays());
+        }
+        Payment::Record => {
+            incurs.push(Act::Persist(0, None));
+            table.hub.on.insert((1, Cause::Durable(0)), pays());
+        }
+        Payment::Decision => drop(table.hub.on.insert((1, Cause::Decision(0)), pays())),
+        Payment::Operation => {
+            table.operations = 1;
+            table.hub.on.extend([0, 1].map(|operation| ((1, Cause::Operation(operation)), pays())));
+        }
+    }
+    table.hub.on.insert((0, Cause::Message(0)), rule(1, incurs));
+    table.monitor = BTreeMap::from([((0, 0), 1), ((1, 1), 2)]);
+    (table.within, table.then) = (None, true);
+}
+
 pub(crate) fn sample() -> impl Strategy<Value = Sample> {
-    table().prop_flat_map(|table| (Just(table.clone()), bounds(table.tells_dead))).prop_map(|(mut table, bounds)| {
+    let all = table().prop_flat_map(|table| {
+        (Just(table.clone()), bounds(table.tells_dead), prop::option::weighted(0.15, payment()))
+    });
+    all.prop_map(|(mut table, bounds, debt)| {
+        if let Some(payment) = debt {
+            run_into_debt(&mut table, payment);
+        }
         // A counter that a crash sets back breaks the rule of tags.
         table.tagged &= bounds.crashes == 0;
         Sample { table, bounds }

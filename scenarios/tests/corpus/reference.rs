@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use seedbed_model::{Choice, Local, Named, encoding};
 use seedbed_stateright::{Reductions, World};
 
 use crate::generate::Sample;
@@ -18,6 +19,8 @@ pub(crate) struct Truth {
     pub(crate) fall: Option<Fall>,
     /// Goals reached on the way; all of them if nothing fell.
     pub(crate) reached: BTreeSet<&'static str>,
+    /// Whether `then` falls: a weakly fair run of the states that were expanded owes it for ever.
+    pub(crate) lasts: bool,
     /// One world for each state, in the order found. Its depth.
     worlds: Vec<(World<Table>, u32)>,
     sample: Sample,
@@ -29,12 +32,19 @@ pub(crate) struct Fall {
     pub(crate) steps: usize,
 }
 
+/// A transition, and what it takes that must come in the end if it stays possible.
+struct Edge {
+    from: usize,
+    to: usize,
+    action: Option<Vec<u8>>,
+}
+
 /// The graph as it is found.
 #[derive(Default)]
 struct Graph {
     known: BTreeMap<Vec<u8>, usize>,
     worlds: Vec<(World<Table>, u32)>,
-    edges: Vec<(usize, usize)>,
+    edges: Vec<Edge>,
     /// States from which the next step can reach the goal of `again`.
     near_goal: BTreeSet<usize>,
     reached: BTreeSet<&'static str>,
@@ -63,8 +73,9 @@ impl Graph {
                 self.near_goal.insert(index);
             }
             self.reached.extend(way.reached);
-            let next = self.add(sample, key, way.next.expect("nothing panics"), depth + 1);
-            self.edges.push((index, next));
+            let action = fair_action(&way.steps[0].choice);
+            let to = self.add(sample, key, way.next.expect("nothing panics"), depth + 1);
+            self.edges.push(Edge { from: index, to, action });
         }
     }
 
@@ -73,8 +84,8 @@ impl Graph {
         let mut reaches: Vec<bool> =
             (0..self.worlds.len()).map(|index| index >= open || self.near_goal.contains(&index)).collect();
         loop {
-            let more: Vec<usize> =
-                self.edges.iter().filter(|(from, to)| reaches[*to] && !reaches[*from]).map(|(from, _)| *from).collect();
+            let is_more = |edge: &&Edge| reaches[edge.to] && !reaches[edge.from];
+            let more: Vec<usize> = self.edges.iter().filter(is_more).map(|edge| edge.from).collect();
             if more.is_empty() {
                 break;
             }
@@ -83,6 +94,44 @@ impl Graph {
         let cut_off = self.worlds.iter().zip(&reaches).filter(|(_, reaches)| !**reaches);
         cut_off.map(|((_, depth), _)| *depth).min()
     }
+}
+
+impl Graph {
+    /// Whether a weakly fair run owes for ever, by the definition as a fixed point (Emerson and Lei): the greatest set of
+    /// owing states from each of which every action possible there can be taken or forgone without leaving the set.
+    fn lasts(&self, expanded: usize) -> bool {
+        let owes = |(index, (world, _)): (usize, &(World<Table>, u32))| index < expanded && *world.monitor() == 1;
+        let mut lasting: Vec<bool> = self.worlds.iter().enumerate().map(owes).collect();
+        loop {
+            let within: Vec<&Edge> = self.edges.iter().filter(|edge| lasting[edge.from] && lasting[edge.to]).collect();
+            let mut kept = lasting.clone();
+            let actions: BTreeSet<&Vec<u8>> = self.edges.iter().filter_map(|edge| edge.action.as_ref()).collect();
+            for action in actions {
+                let takes = |edge: &&Edge| edge.action.as_ref() == Some(action);
+                let able: BTreeSet<usize> = self.edges.iter().filter(takes).map(|edge| edge.from).collect();
+                let mut serves: Vec<bool> = (0..lasting.len()).map(|state| !able.contains(&state)).collect();
+                within.iter().filter(|edge| takes(edge)).for_each(|edge| serves[edge.from] = true);
+                while let Some(edge) = within.iter().find(|edge| serves[edge.to] && !serves[edge.from]) {
+                    serves[edge.from] = true;
+                }
+                kept.iter_mut().zip(serves).for_each(|(kept, serves)| *kept &= serves);
+            }
+            if kept == lasting {
+                return lasting.contains(&true);
+            }
+            lasting = kept;
+        }
+    }
+}
+
+/// What is fair by design: messages, timers, writes and time come; faults, restarts, clients and decisions need not.
+pub(crate) fn fair_action(choice: &Named<Table>) -> Option<Vec<u8>> {
+    let is_fair = match choice {
+        Choice::Deliver(_) | Choice::Elapse(_) => true,
+        Choice::At(_, local) => matches!(local, Local::Fire(_) | Local::Lapse(_) | Local::Sync(_)),
+        _ => false,
+    };
+    is_fair.then(|| encoding(choice))
 }
 
 impl Truth {
@@ -111,6 +160,7 @@ impl Truth {
         }
         // A sample in which something falls may go on for ever: then it too is explored no further than it was here.
         let is_whole = expanded == graph.worlds.len() && graph.falls.is_empty();
+        let lasts = sample.table.then && graph.falls.is_empty() && graph.lasts(expanded);
         let fall = if graph.falls.is_empty() {
             let depth = sample.table.again.then(|| graph.cut_off(expanded)).flatten();
             depth.map(|depth| Fall { properties: BTreeSet::from(["again".to_owned()]), steps: depth as usize })
@@ -118,7 +168,12 @@ impl Truth {
             Some(Fall { properties: graph.falls, steps: level as usize })
         };
         let depth = (!is_whole).then_some(level);
-        Truth { depth, fall, reached: graph.reached, worlds: graph.worlds, sample: sample.clone() }
+        Truth { depth, fall, lasts, reached: graph.reached, worlds: graph.worlds, sample: sample.clone() }
+    }
+
+    /// How many states there are without reductions.
+    pub(crate) fn plain_states(&self) -> u64 {
+        self.worlds.len() as u64
     }
 
     /// Every state under the reductions.

@@ -30,6 +30,8 @@ pub(crate) struct Table {
     pub(crate) within: Option<u64>,
     /// Whether state 2 must stay reachable.
     pub(crate) again: bool,
+    /// Whether state 1 must not last for ever.
+    pub(crate) then: bool,
     /// How many operations the hub's client invokes.
     pub(crate) operations: u32,
     /// Whether messages carry their sender's counter, and old ones are ignored.
@@ -250,7 +252,14 @@ impl Protocol for Table {
         if self.again {
             all.push(Property::reachable_always("again", "state 2 can always be reached"));
         }
+        if self.then {
+            all.push(Property::eventually("then", "state 1 does not last for ever"));
+        }
         all
+    }
+
+    fn owes(&self, monitor: &u8, _: &str) -> bool {
+        *monitor == 1
     }
 
     fn watch(&self, monitor: &mut u8, _: NodeId, event: &Event<Self>, watch: &mut Watch<'_>) {

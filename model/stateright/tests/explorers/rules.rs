@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use seedbed_model::explore::{Order, Strategy};
 use seedbed_stateright::{Options, explore_actors, explore_model};
 use seedbed_stateright_models::single_copy;
 use stateright::actor::{Actor, ActorModel, Id, LossyNetwork, Network, Out, model_timeout};
@@ -198,8 +199,10 @@ fn a_counterexample_is_the_shortest_and_names_its_actions() {
 fn what_is_not_searched_is_refused() {
     let model =
         counters(Network::new_ordered([]), LossyNetwork::No, 0).property(Expectation::Eventually, "ends", |_, _| true);
-    let why = explore_actors(model, &Options::default(), &mut |_| true).err();
-    assert_eq!(why.as_deref(), Some("`ends` is an Eventually, which is not searched here"));
+    let strategy = Strategy { order: Order::DepthFirst, jobs: 1 };
+    let why = explore_actors(model, &Options { strategy, ..Options::default() }, &mut |_| true).err();
+    let refusal = "`ends` is claimed eventually, which needs the order breadth-first";
+    assert_eq!(why.as_deref(), Some(refusal));
     let options = Options { of_history: vec!["tidy"], ..Options::default() };
     let why = explore_actors(counters(Network::new_ordered([]), LossyNetwork::No, 0), &options, &mut |_| true).err();
     assert_eq!(why.as_deref(), Some("no property `tidy`"));

@@ -202,3 +202,10 @@ fn a_coordinator_that_forgets_breaks_it_with_and_without_symmetry() {
     assert_eq!(said, Said::Falls(CONSISTENT, 9));
     assert_eq!(ballot_by_symmetry(3, true), said);
 }
+
+#[test]
+fn runs_without_end_are_refused() {
+    let model = ballot(2, false).property(Expectation::Eventually, "ends", |_, _| false);
+    let found = explore_actors_by_symmetry(model, in_order, &Options::default(), &mut |_| true);
+    assert_eq!(found.err().as_deref(), Some("`ends` is an Eventually, which is not searched by symmetry"));
+}
