@@ -208,10 +208,10 @@ fn load_table(input: &mut In<'_>) -> Result<Table, String> {
 impl Segment {
     fn save(&self, out: &mut Out<'_>) -> io::Result<()> {
         let (cells, ends, weights, states) = self.lists();
-        out.words(cells)?;
-        out.words(ends)?;
-        out.longs(weights)?;
-        out.words(states)
+        out.words(&cells)?;
+        out.words(&ends)?;
+        out.longs(&weights)?;
+        out.words(&states)
     }
 
     fn load(input: &mut In<'_>) -> Result<Self, String> {

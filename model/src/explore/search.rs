@@ -154,6 +154,8 @@ pub(super) struct Worker<S> {
     pub(super) space: S,
     done: Vec<Chunk>,
     spare: Vec<Successors>,
+    /// Of the row being expanded.
+    cells: Vec<u32>,
 }
 
 /// What a worker found in a few states.
@@ -205,7 +207,7 @@ pub(super) struct Search<S> {
 
 impl<S: Space> Worker<S> {
     pub(super) fn new(space: S) -> Self {
-        Worker { space, done: Vec::new(), spare: Vec::new() }
+        Worker { space, done: Vec::new(), spare: Vec::new(), cells: Vec::new() }
     }
 
     fn expand(&mut self, number: usize, round: &Round<'_>) {
@@ -220,7 +222,7 @@ impl<S: Space> Worker<S> {
             let found = &mut chunk.found;
             let start = found.entries.len();
             found.begin(segment.state(at));
-            self.space.expand(segment.row(at), found);
+            self.space.expand(segment.row(at, &mut self.cells), found);
             if found.owed != 0 {
                 chunk.owing.push((found.from, found.owed));
             }
@@ -293,23 +295,20 @@ impl<S: Space> Search<S> {
                 self.open_states.extend(level.iter().flat_map(Segment::states));
                 return Ok(());
             }
-            if !self.expand_level(&level, &mut next, &mut kept, watch)? {
+            if !self.expand_level(&mut level, &mut next, &mut kept, watch)? {
                 return Ok(());
             }
             if !next.is_empty() {
                 self.stats.depth += 1;
             }
-            for mut segment in std::mem::replace(&mut level, std::mem::take(&mut next)) {
-                segment.clear();
-                self.spare.push(segment);
-            }
+            level = std::mem::take(&mut next);
         }
     }
 
     /// False once the search is over.
     fn expand_level(
         &mut self,
-        level: &[Segment],
+        level: &mut [Segment],
         next: &mut Vec<Segment>,
         kept: &mut Option<Kept<'_>>,
         watch: &mut dyn FnMut(Progress) -> bool,
@@ -317,7 +316,8 @@ impl<S: Space> Search<S> {
         let rows = |segments: &[Segment]| segments.iter().map(|segment| segment.len() as u64).sum::<u64>();
         let memory = |segments: &[Segment]| segments.iter().map(Segment::memory).sum::<usize>();
         let mut left = rows(level);
-        let waiting = memory(level);
+        let mut waiting = memory(level);
+        let mut expanded = 0;
         let mut units = units(level).peekable();
         while units.peek().is_some() {
             let mut round = Vec::new();
@@ -332,6 +332,10 @@ impl<S: Space> Search<S> {
             // A search that ends here ends at the moment of the chunk that ended it.
             self.moment += if self.bad.is_none() { round.len() as u64 } else { 0 };
             self.note_memory(waiting + memory(next));
+            let end = units.peek().map_or(level.len(), |unit| unit.segment);
+            waiting -= memory(&level[expanded..end]);
+            self.recycle(&mut level[expanded..end]);
+            expanded = end;
             if self.is_over(left + rows(next), watch) {
                 return Ok(false);
             }
@@ -343,6 +347,15 @@ impl<S: Space> Search<S> {
             }
         }
         Ok(true)
+    }
+
+    /// What was expanded makes room for what was found.
+    fn recycle(&mut self, expanded: &mut [Segment]) {
+        for segment in expanded {
+            let mut segment = std::mem::take(segment);
+            segment.clear();
+            self.spare.push(segment);
+        }
     }
 
     fn keep(&self, kept: &mut Kept<'_>, left: &[Segment], next: &[Segment]) -> Result<(), String> {
@@ -505,10 +518,11 @@ fn rest(level: &[Segment], unit: Unit) -> Vec<Segment> {
     std::iter::once(level[unit.segment].rest(unit.start)).chain(later).collect()
 }
 
-fn units(level: &[Segment]) -> impl Iterator<Item = Unit> {
+fn units(level: &[Segment]) -> std::vec::IntoIter<Unit> {
     let rows: usize = level.iter().map(Segment::len).sum();
     let chunk = (rows / 8).clamp(*CHUNK.start(), *CHUNK.end());
-    level.iter().enumerate().flat_map(move |(segment, rows)| {
+    let units = level.iter().enumerate().flat_map(|(segment, rows)| {
         (0..rows.len()).step_by(chunk).map(move |start| Unit { segment, start, end: rows.len().min(start + chunk) })
-    })
+    });
+    units.collect::<Vec<_>>().into_iter()
 }
