@@ -22,7 +22,7 @@ impl Segment {
     /// Beyond 4 GiB of packed rows.
     #[inline]
     pub(super) fn push(&mut self, row: Row<'_>, state: u32) {
-        row.cells.iter().for_each(|cell| pack(*cell, &mut self.bytes));
+        pack(row.cells, &mut self.bytes);
         self.ends.push(u32::try_from(self.bytes.len()).expect("the rows that wait in one place take less than 4 GiB"));
         self.weights.push(row.weight);
         self.states.push(state);
@@ -130,21 +130,34 @@ impl Segment {
     }
 }
 
+/// Cells below this take one byte.
+const SMALL: u32 = 0x80;
+
 #[inline]
-fn pack(mut cell: u32, bytes: &mut Vec<u8>) {
-    while cell >= 0x80 {
-        bytes.push(cell as u8 | 0x80);
-        cell >>= 7;
+fn pack(cells: &[u32], bytes: &mut Vec<u8>) {
+    // Most rows are small throughout: both ways are then one copy without branches.
+    if cells.iter().all(|cell| *cell < SMALL) {
+        return bytes.extend(cells.iter().map(|cell| *cell as u8));
     }
-    bytes.push(cell as u8);
+    for cell in cells {
+        let mut cell = *cell;
+        while cell >= SMALL {
+            bytes.push((cell | SMALL) as u8);
+            cell >>= 7;
+        }
+        bytes.push(cell as u8);
+    }
 }
 
 #[inline]
 fn unpack(packed: &[u8], cells: &mut Vec<u32>) {
+    if packed.is_ascii() {
+        return cells.extend(packed.iter().map(|byte| u32::from(*byte)));
+    }
     let (mut cell, mut shift) = (0, 0);
-    for byte in packed {
-        cell |= u32::from(byte & 0x7f) << shift;
-        if *byte < 0x80 {
+    for byte in packed.iter().map(|byte| u32::from(*byte)) {
+        cell |= (byte & (SMALL - 1)) << shift;
+        if byte < SMALL {
             cells.push(cell);
             (cell, shift) = (0, 0);
         } else {

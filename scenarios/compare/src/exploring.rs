@@ -78,7 +78,8 @@ impl Work {
 /// Searches to the end.
 ///
 /// # Panics
-/// If a property falls, which would end the search early, or if [`Work::has_contract`] denies what is asked for.
+/// If a property falls, which would end the search early, if [`Work::has_contract`] denies what is asked for, or in an
+/// order other than breadth or depth first.
 pub fn search(work: Work, searcher: Searcher, strategy: Strategy) -> Seen {
     match (work, searcher) {
         (Work::Paxos(clients), Searcher::Contract) => {
@@ -144,6 +145,7 @@ where
     match strategy.order {
         Order::BreadthFirst => seen(&checker.spawn_bfs().join()),
         Order::DepthFirst => seen(&checker.spawn_dfs().join()),
+        order @ (Order::BitState { .. } | Order::Walks(_)) => panic!("no peer searches by {order:?}"),
     }
 }
 
