@@ -244,10 +244,10 @@ impl Level {
 impl Segment {
     fn save(&self, out: &mut Out<'_>) -> io::Result<()> {
         let (cells, ends, weights, states) = self.lists();
-        out.words(cells)?;
-        out.words(ends)?;
-        out.longs(weights)?;
-        out.words(states)
+        out.words(&cells)?;
+        out.words(&ends)?;
+        out.longs(&weights)?;
+        out.words(&states)
     }
 
     fn load(input: &mut In<'_>) -> Result<Self, String> {

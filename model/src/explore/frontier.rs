@@ -109,7 +109,15 @@ impl Level {
         }
     }
 
-    /// The parts that are here, to be used again.
+    /// A part that was expanded, empty, to be used again; `None` if it is away.
+    pub(super) fn recycle(&mut self, at: usize) -> Option<Segment> {
+        let Part::Here(segment) = &mut self.parts[at] else { return None };
+        let mut segment = std::mem::take(segment);
+        segment.clear();
+        Some(segment)
+    }
+
+    /// The parts that are here.
     pub(super) fn into_segments(self) -> impl Iterator<Item = Segment> {
         self.parts.into_iter().filter_map(|part| match part {
             Part::Here(segment) => Some(segment),
@@ -155,7 +163,9 @@ mod tests {
         level.spill(Some(&mut frontier)).expect("memory takes it");
         assert!(level.here(0).is_none() && level.len() == 3);
         let back = level.fetched(0, Some(&mut frontier)).expect("it is there").expect("it was away");
-        assert_eq!((back.row(0), back.state(1)), (Row { cells: &[1, 2, 3], weight: u64::MAX }, 8));
+        let mut cells = Vec::new();
+        assert_eq!(back.row(0, &mut cells), Row { cells: &[1, 2, 3], weight: u64::MAX });
+        assert_eq!(back.state(1), 8);
         shelf.0[1].pop();
         let mut frontier = Frontier { shelf: &mut shelf, bytes: 0 };
         assert!(level.fetched(1, Some(&mut frontier)).is_err_and(|why| why.contains("not what was put away")));

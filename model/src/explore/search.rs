@@ -173,6 +173,8 @@ pub(super) struct Worker<S> {
     pub(super) space: S,
     done: Vec<Chunk>,
     spare: Vec<Successors>,
+    /// Of the row being expanded.
+    cells: Vec<u32>,
 }
 
 /// What a worker found in a few states.
@@ -226,7 +228,7 @@ pub(super) struct Search<S> {
 
 impl<S: Space> Worker<S> {
     pub(super) fn new(space: S) -> Self {
-        Worker { space, done: Vec::new(), spare: Vec::new() }
+        Worker { space, done: Vec::new(), spare: Vec::new(), cells: Vec::new() }
     }
 
     fn expand(&mut self, number: usize, round: &Round<'_>) {
@@ -241,7 +243,7 @@ impl<S: Space> Worker<S> {
             let found = &mut chunk.found;
             let start = found.entries.len();
             found.begin(segment.state(at));
-            self.space.expand(segment.row(at), found);
+            self.space.expand(segment.row(at, &mut self.cells), found);
             if found.owed != 0 {
                 chunk.owing.push((found.from, found.owed));
             }
@@ -313,16 +315,13 @@ impl<S: Space> Search<S> {
                 self.stats.exhausted = true;
                 return self.leave_open(&level, aids.frontier.as_mut());
             }
-            if !self.expand_level(&level, &mut next, &mut aids, watch)? {
+            if !self.expand_level(&mut level, &mut next, &mut aids, watch)? {
                 return Ok(());
             }
             if !next.is_empty() {
                 self.stats.depth += 1;
             }
-            for mut segment in std::mem::replace(&mut level, std::mem::take(&mut next)).into_segments() {
-                segment.clear();
-                self.spare.push(segment);
-            }
+            level = std::mem::take(&mut next);
             if let Some(frontier) = &mut aids.frontier {
                 frontier.shelf.turn().map_err(|error| format!("the frontier: {error}"))?;
             }
@@ -343,14 +342,15 @@ impl<S: Space> Search<S> {
     /// False once the search is over.
     fn expand_level(
         &mut self,
-        level: &Level,
+        level: &mut Level,
         next: &mut Level,
         aids: &mut Aids<'_>,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<bool, String> {
         let mut left = level.len();
-        let waiting = level.memory();
-        let mut units = units(level).peekable();
+        let mut expanded = 0;
+        let units: Vec<Unit> = units(level).collect();
+        let mut units = units.into_iter().peekable();
         while units.peek().is_some() {
             let mut round = Vec::new();
             let mut count = 0;
@@ -363,7 +363,11 @@ impl<S: Space> Search<S> {
             left -= count as u64;
             // A search that ends here ends at the moment of the chunk that ended it.
             self.moment += if self.bad.is_none() { round.len() as u64 } else { 0 };
-            self.note_memory(waiting + next.memory());
+            self.note_memory(level.memory() + next.memory());
+            // What was expanded makes room for what was found.
+            let end = units.peek().map_or(level.part_count(), |unit| unit.segment);
+            self.spare.extend((expanded..end).filter_map(|at| level.recycle(at)));
+            expanded = end;
             next.spill(aids.frontier.as_mut())?;
             if self.is_over(left + next.len(), watch) {
                 return Ok(false);
