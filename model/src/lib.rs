@@ -6,6 +6,7 @@ extern crate self as seedbed_model;
 pub mod canonical;
 pub mod explore;
 pub mod family;
+pub mod history;
 pub mod host;
 pub mod journal;
 pub mod name;
@@ -27,7 +28,7 @@ pub use journal::Journal;
 pub use name::{Incarnation, Never, NodeId, NodeSet, Nonce, OpId, Stream, Tag, TagKind, TagSpace};
 pub use part::{Part, Trail};
 pub use plain::{Driver, Envelope, Plain};
-pub use property::{Kind, Property, Violation, Watch};
+pub use property::{Kind, Property, UNKNOWN, Violation, Watch};
 pub use protocol::{
     Context, Data, Effect, Embedding, Event, Input, Mutant, Mutants, Offers, Outcome, Protocol, Relevance,
     Surroundings, Ticket,

@@ -25,6 +25,8 @@ pub enum Kind {
     Within,
     /// From every state it can still be reached, again and again. Checked by the explorer alone.
     ReachableAlways,
+    /// What clients see can be put in an order: [`crate::history::Configurations`] watches it.
+    History,
     /// What is owed ([`crate::Protocol::owes`]) is not owed for ever on any weakly fair run: one on which every message,
     /// timer firing, write and tick of time that stays possible comes in the end. Faults, restarts, clients and
     /// decisions need never come. Checked by the explorer alone, where its bounds ask for it.
@@ -39,6 +41,7 @@ impl Kind {
             Kind::Sometimes => "sometimes",
             Kind::Within => "within",
             Kind::ReachableAlways => "reachable always",
+            Kind::History => "history",
             Kind::Eventually => "eventually",
         }
     }
@@ -61,16 +64,23 @@ impl Property {
     pub const fn reachable_always(name: &'static str, words: &'static str) -> Self {
         Property { name, kind: Kind::ReachableAlways, words }
     }
+    /// An order of what clients see.
+    pub const fn history(name: &'static str, words: &'static str) -> Self {
+        Property { name, kind: Kind::History, words }
+    }
     /// A debt that no fair run owes for ever.
     pub const fn eventually(name: &'static str, words: &'static str) -> Self {
         Property { name, kind: Kind::Eventually, words }
     }
 }
 
+/// What a run or a search ends with where a monitor gave up a property: [`Watch::unknown`].
+pub const UNKNOWN: &str = "unknown";
+
 /// A property that fell, and who did it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Violation {
-    /// The property's name; `panic` for a broken assertion of the protocol.
+    /// The property's name; `panic` for a broken assertion of the protocol, [`UNKNOWN`] for one that was given up.
     pub property: String,
     /// What happened, in words, naming the culprits.
     pub detail: String,
@@ -106,6 +116,12 @@ impl Watch<'_> {
     /// The property `name` fell.
     pub fn violated(&mut self, name: &str, detail: impl Into<String>) {
         self.violations.push(Violation { property: name.to_owned(), detail: detail.into() });
+    }
+
+    /// Whether the property `name` holds is unknown from here on, for this reason: a bound of the monitor is reached.
+    /// The run ends with it, as it is then of no more use.
+    pub fn unknown(&mut self, name: &str, why: &str) {
+        self.violated(UNKNOWN, format!("whether {name} holds: {why}"));
     }
 
     /// The goal `name` was reached.

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use derive_where::derive_where;
 
 use crate::canonical::Canonical;
+use crate::history::{Call, Value};
 use crate::name::{NodeId, Nonce, OpId, Stream};
 use crate::property::{Property, Watch};
 use crate::time::{ClockBound, Span, Stamp};
@@ -101,6 +102,18 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
     /// What must hold and what must be reached.
     fn properties(&self) -> Vec<Property> {
         Vec::new()
+    }
+
+    /// How an operation is written in a recorded history, for readers outside; `None` if it has no place there.
+    fn recorded_call(&self, operation: &Self::Operation) -> Option<Call> {
+        let _ = operation;
+        None
+    }
+
+    /// How its answer is written there.
+    fn recorded_answer(&self, operation: &Self::Operation, answer: &Self::Answer) -> Value {
+        let _ = (operation, answer);
+        Value::Nil
     }
 
     /// Folds an event into the monitor.

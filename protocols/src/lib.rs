@@ -1,6 +1,6 @@
 //! The protocol families: pure state machines over `seedbed_model`.
 //!
-//! - [`basics`]: small protocols that pull the contract in different directions (echo, two leases, Paxos)
+//! - [`basics`]: small protocols that pull the contract in different directions (echo, two leases, Paxos, a register)
 //! - [`seqpair`]: sequence-number pairs and nonces between two parties (Centrifuge §2.3.2, PRS §4.3)
 //! - [`leasing`]: manager-directed leasing (Centrifuge §2.1 to §2.3, PRS §4.1 to §4.3)
 

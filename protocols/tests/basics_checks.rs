@@ -3,7 +3,9 @@
 
 use seedbed_model::explore::{Bounds, Exploration, Strategy, Verdict, explore};
 use seedbed_model::{Family, Mutants, Outcome};
-use seedbed_protocols::basics::{echo::Echo, lease_stamps::LeaseStamps, lease_timers::LeaseTimers, paxos::Paxos};
+use seedbed_protocols::basics::{
+    echo::Echo, lease_stamps::LeaseStamps, lease_timers::LeaseTimers, paxos::Paxos, register::Register,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -97,4 +99,9 @@ fn lease_stamps_stands_at_its_bounds_and_its_mutants_fall() {
 #[test]
 fn paxos_stands_at_its_bounds_and_its_mutants_fall() {
     check::<Paxos>();
+}
+
+#[test]
+fn register_stands_at_its_bounds_and_its_mutants_fall() {
+    check::<Register>();
 }

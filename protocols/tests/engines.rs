@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use seedbed_model::explore::{Bounds, Clock, Strategy, Verdict, Walk, accepts, explore};
 use seedbed_model::script::{self, Scripted};
 use seedbed_model::{Family, Mutants, Plain, Protocol, Ratio, Script, Span, apply, replay};
-use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos};
+use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos, register};
 use seedbed_protocols::{leasing, seqpair};
 use walk::fixed_picks;
 
@@ -82,6 +82,16 @@ fn the_interned_and_the_plain_store_agree_on_paxos() {
     let protocol = build::<paxos::Paxos>(paxos::Params { rounds: 3, retry_slots: 2, ..Default::default() }, &[]);
     check_agreement(&protocol, &faulty());
     check_agreement(&protocol, &Bounds { clock: Clock::Untimed, ..faulty() });
+}
+
+#[test]
+fn the_interned_and_the_plain_store_agree_on_a_register_and_what_its_clients_see() {
+    let params = register::Params { writers: 2, readers: 2, resends: 2, ..Default::default() };
+    for mutants in [&[][..], &["no-write-back", "small-quorum"]] {
+        let protocol = build::<register::Register>(params.clone(), mutants);
+        check_agreement(&protocol, &faulty());
+        check_agreement(&protocol, &Bounds { clock: Clock::Untimed, ..faulty() });
+    }
 }
 
 #[test]

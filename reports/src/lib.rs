@@ -7,12 +7,14 @@
 //! - [`trace`]: the steps of a run, one event a line.
 //! - [`failure`]: the block that a failure prints, ending in what to paste and where it came from.
 //! - [`campaign`], [`check`], [`kills`]: what `run`, `check` and `mutants` say at their end.
+//! - [`history`]: judged client histories, in words and as pictures.
 //! - [`json`]: result files.
 //! - [`junit`]: what continuous integration reads.
 
 pub mod campaign;
 pub mod check;
 pub mod failure;
+pub mod history;
 pub mod json;
 pub mod junit;
 pub mod kills;

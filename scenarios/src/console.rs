@@ -79,7 +79,8 @@ pub(crate) fn probe(path: Option<&PathBuf>) -> Result<(), BadInput> {
     probed.map_err(|error| BadInput::file(path.display().to_string(), format!("write the file: {error}")))
 }
 
-fn part(path: &Path) -> PathBuf {
+/// Where a file is written before it is renamed.
+pub(crate) fn part(path: &Path) -> PathBuf {
     let mut name = path.file_name().map(|name| name.to_os_string()).unwrap_or_default();
     name.push(".part");
     path.with_file_name(name)

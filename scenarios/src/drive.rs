@@ -5,6 +5,8 @@ use std::ops::{ControlFlow, Range};
 use seedbed_model::{Protocol, Script, TraceStep};
 use seedbed_sim::{Recorder, Run, Seed, Settings};
 
+use crate::history::recorder::{ClientRecorder, Seen};
+
 /// Runs each seed, in order.
 pub(crate) fn sweep<P: Protocol>(
     protocol: &P,
@@ -37,6 +39,11 @@ pub(crate) fn trace<P: Protocol>(
     let run = seedbed_sim::simulate(protocol, settings, seed, Some(&mut recorder));
     let trace: Vec<TraceStep> = recorder.trace().cloned().collect();
     (run, trace, recorder.into_script())
+}
+
+/// Runs one seed for what its clients see.
+pub(crate) fn history<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed, sink: &mut dyn FnMut(Seen)) {
+    seedbed_sim::simulate(protocol, settings, seed, Some(&mut ClientRecorder::new(protocol, sink)));
 }
 
 /// Runs one seed twice. The first difference, in words.

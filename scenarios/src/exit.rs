@@ -10,6 +10,8 @@ pub const BAD_INPUT: u8 = 2;
 pub const SAFETY: u8 = 10;
 /// Progress failed, a goal was not reached, or a violation that must happen did not.
 pub const PROGRESS: u8 = 11;
+/// What clients saw has no order.
+pub const HISTORY: u8 = 12;
 /// A broken assertion of a protocol.
 pub const PANIC: u8 = 13;
 /// Two runs of one seed differ.
@@ -23,11 +25,13 @@ pub const SURVIVED: u8 = 17;
 /// A pinned run drifted, or its violation is gone.
 pub const DRIFTED: u8 = 18;
 
-/// The code of a property's fall. A property that `properties` does not have is a panic.
+/// The code of a property's fall. A property that `properties` does not have is a panic, or one that was given up.
 pub(crate) fn of_fall(properties: &[Property], name: &str) -> u8 {
     match properties.iter().find(|property| property.name == name).map(|property| property.kind) {
         Some(Kind::Always) => SAFETY,
         Some(Kind::Sometimes | Kind::Within | Kind::ReachableAlways | Kind::Eventually) => PROGRESS,
+        Some(Kind::History) => HISTORY,
+        None if name == seedbed_model::UNKNOWN => UNKNOWN,
         None => PANIC,
     }
 }
@@ -108,6 +112,13 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fell_says_how_the_command_ends() {
+        let properties = [Property::always("safe", ""), Property::within("soon", ""), Property::history("ordered", "")];
+        let codes = ["safe", "soon", "ordered", "panic", seedbed_model::UNKNOWN].map(|name| of_fall(&properties, name));
+        assert_eq!(codes, [SAFETY, PROGRESS, HISTORY, PANIC, UNKNOWN]);
+    }
 
     #[test]
     fn several_endings_are_told_by_the_lowest_that_is_not_zero() {

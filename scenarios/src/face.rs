@@ -14,6 +14,7 @@ use toml::Table;
 use crate::drive;
 use crate::engine::{self, Address, Engine};
 use crate::file::{CheckFile, ScenarioFile};
+use crate::history::recorder::Seen;
 use crate::pin::{PinnedScript, PinnedStep};
 
 /// Parameters and mutants: what makes a protocol of a family.
@@ -96,6 +97,9 @@ pub(crate) trait Face: Send + Sync {
     fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String>;
     /// With its last `tail` steps, or all.
     fn trace(&self, setup: &Setup, settings: &Settings, seed: Seed, tail: Option<usize>) -> Result<Traced, String>;
+    /// What the clients of a run see goes to `sink`, as it happens.
+    fn history(&self, setup: &Setup, settings: &Settings, seed: Seed, sink: &mut dyn FnMut(Seen))
+    -> Result<(), String>;
     /// The first difference between two runs of one seed, in words.
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String>;
 }
@@ -205,6 +209,16 @@ impl<F: Family> Face for FamilyFace<F> {
     fn trace(&self, setup: &Setup, settings: &Settings, seed: Seed, tail: Option<usize>) -> Result<Traced, String> {
         let (run, trace, script) = drive::trace(&Self::build(setup)?, settings, seed, tail);
         Ok(Traced { run, trace, script: script.map(|script| pinned(&script)) })
+    }
+    fn history(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seed: Seed,
+        sink: &mut dyn FnMut(Seen),
+    ) -> Result<(), String> {
+        drive::history(&Self::build(setup)?, settings, seed, sink);
+        Ok(())
     }
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String> {
         Ok(drive::divergence(&Self::build(setup)?, settings, seed))

@@ -20,6 +20,7 @@ mod exploration;
 mod face;
 mod file;
 mod frontier;
+mod history;
 mod library;
 mod params;
 mod pin;

@@ -4,6 +4,7 @@ use seedbed_protocols::basics::echo::Echo;
 use seedbed_protocols::basics::lease_stamps::LeaseStamps;
 use seedbed_protocols::basics::lease_timers::LeaseTimers;
 use seedbed_protocols::basics::paxos::Paxos;
+use seedbed_protocols::basics::register::Register;
 use seedbed_protocols::leasing::Leasing;
 use seedbed_protocols::seqpair::SeqPair;
 
@@ -18,6 +19,7 @@ pub fn shipped() -> Registry {
         .with::<LeaseTimers>(files!("../lease-timers", check, ["clock-beyond-bound", "crash", "drift"]))
         .with::<LeaseStamps>(files!("../lease-stamps", check, ["clock-beyond-bound", "crash", "jumps", "offsets"]))
         .with::<Paxos>(files!("../paxos", check, ["contention", "crash", "disks", "empty-disk"]))
+        .with::<Register>(files!("../register", check, ["crash", "lossy"]))
         .with::<SeqPair>(files!("../seqpair", check, ["crash", "crossing"]))
         .with::<Leasing>(files!(
             "../leasing",

@@ -3,7 +3,7 @@
 
 use seedbed_model::explore::{Bounds, Clock, Exploration, Order, Strategy, Verdict, explore};
 use seedbed_model::{Family, Mutants, Protocol, Ratio, Span, replay};
-use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos};
+use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos, register};
 use seedbed_protocols::seqpair;
 use seedbed_stateright::check;
 
@@ -141,6 +141,10 @@ fn mutants_fall_in_both_and_their_counterexamples_replay() {
     let untimed = Bounds { clock: Clock::Untimed, ..Bounds::default() };
     let params = paxos::Params { servers: 3, clients: 2, rounds: 1, ..Default::default() };
     both_kill::<paxos::Paxos>(&params, "small-quorum", &untimed);
+    let narrow = Bounds { capacity: Some(1), ..untimed.clone() };
+    for mutant in ["no-write-back", "small-quorum"] {
+        both_kill::<register::Register>(&register::Params::default(), mutant, &narrow);
+    }
     let bounds = Bounds { capacity: Some(2), duplicates: 1, ..untimed };
     both_kill::<seqpair::SeqPair>(&seqpair::Params::default(), "no-sequence-pairs", &bounds);
 }

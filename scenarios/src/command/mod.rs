@@ -2,6 +2,7 @@
 
 mod check;
 mod flags;
+mod history;
 mod list;
 mod mutants;
 mod order;
@@ -29,7 +30,7 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 all as expected; 2 bad input; 10 safety; 11 progress or an unreachable goal; 13 panic;
+Exit codes: 0 all as expected; 2 bad input; 10 safety; 11 progress or an unreachable goal; 12 history; 13 panic;
 14 nondeterminism; 15 unknown (a budget ran out); 16 incomplete; 17 a mutant survived; 18 a pin drifted or is gone.
 Several at once: the lowest of them.";
 
@@ -46,6 +47,8 @@ enum Verb {
     Replay(replay::Args),
     /// The kill table: what each engine finds of each mutant
     Mutants(mutants::Args),
+    /// Judges recorded client histories
+    History(history::Args),
 }
 
 /// The whole program of a crate with protocols of its own: reads the command line, does what it says, and ends with
@@ -104,6 +107,7 @@ fn dispatch(registry: &Registry, command: &str, verb: &Verb, console: &mut Conso
         Verb::Check(args) => check::run(registry, command, args, console),
         Verb::Replay(args) => replay::run(registry, command, args, console),
         Verb::Mutants(args) => mutants::run(registry, command, args, console),
+        Verb::History(args) => history::run(args, console),
     }
 }
 

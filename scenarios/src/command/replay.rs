@@ -12,6 +12,7 @@ use crate::campaign::words_of;
 use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput};
 use crate::face::{Face, Setup, Traced};
+use crate::history::writer::HistoryFile;
 use crate::library::{self, Library, Scenario};
 use crate::pin::{self, FORMAT, Pin, PinnedScript, Seeded};
 use crate::registry::Registry;
@@ -39,6 +40,9 @@ pub(crate) struct Args {
     /// Writes the plan of the run: edit it, and hand it back by --plan
     #[arg(long, value_name = "FILE")]
     write_plan: Option<PathBuf>,
+    /// Writes what the clients saw: EDN if the name ends so, else JSON Lines; `history` judges it
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
     /// Shows the events of the simulator too, on the error stream
     #[arg(long)]
     log: bool,
@@ -63,6 +67,7 @@ pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Conso
     args.variation.refuse_variant()?;
     probe(args.trace.as_ref())?;
     probe(args.write_plan.as_ref())?;
+    probe(args.history.as_ref())?;
     if args.log {
         log();
     }
@@ -70,6 +75,9 @@ pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Conso
         Some(seed) => replay_seed(registry, args, seed, console),
         None if args.planned.plan.is_some() || args.write_plan.is_some() => {
             Err(BadInput::flag("--plan and --write-plan: a plan belongs to a scenario's seed; add --seed N"))
+        }
+        None if args.history.is_some() => {
+            Err(BadInput::flag("--history: clients are heard in a scenario's run; name one, and add --seed N"))
         }
         None if Path::new(&args.what).is_file() => replay_pin(registry, args, console),
         None if registry.names().contains(&args.what.split('/').next().unwrap_or_default()) => {
@@ -112,6 +120,9 @@ fn replay_seed(registry: &Registry, args: &Args, seed: Seed, console: &mut Conso
     if let Some(path) = &args.write_plan {
         write_file(path, &plan_text(&scenario, seed, &traced.run.plan)?)?;
     }
+    if let Some(path) = &args.history {
+        write_history(face, &scenario, seed, path)?;
+    }
     if args.format == Format::Text {
         let reasons = uncertifiable(&scenario.settings, &traced.run.plan);
         console.say(&ending(&traced.run, &reasons, |property| words_of(&described.properties, property)))?;
@@ -123,6 +134,14 @@ fn replay_seed(registry: &Registry, args: &Args, seed: Seed, console: &mut Conso
 /// The whole run of a seed.
 pub(crate) fn traced(face: &dyn Face, scenario: &Scenario, seed: Seed) -> Result<Traced, BadInput> {
     face.trace(&scenario.setup, &scenario.settings, seed, None).map_err(|why| BadInput::file(&scenario.name, why))
+}
+
+/// Writes what the clients of a seed's run saw.
+pub(crate) fn write_history(face: &dyn Face, scenario: &Scenario, seed: Seed, path: &Path) -> Result<(), BadInput> {
+    let mut file = HistoryFile::create(path)?;
+    face.history(&scenario.setup, &scenario.settings, seed, &mut |seen| file.write(&seen))
+        .map_err(|why| BadInput::file(&scenario.name, why))?;
+    file.finish()
 }
 
 fn show(args: &Args, nodes: &[String], steps: &[TraceStep], console: &mut Console<'_>) -> Result<(), BadInput> {

@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// Pins the first run that fell
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Writes what the clients of the one run saw: EDN if the name ends so, else JSON Lines; `history` judges it
+    #[arg(long, value_name = "FILE", requires = "seed")]
+    history: Option<PathBuf>,
     #[command(flatten)]
     planned: Planned,
     #[command(flatten)]
@@ -59,8 +62,12 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     probe(args.junit.as_ref())?;
     probe(args.json.as_ref())?;
     probe(args.trace.as_ref())?;
+    probe(args.history.as_ref())?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let chosen = chosen(&library, args)?;
+    if args.history.is_some() && chosen.len() > 1 {
+        return Err(BadInput::flag("--history: it holds one run; name one scenario, as protocol/scenario"));
+    }
     let paste = args.planned.paste(args.variation.paste(command, &args.work.revision));
     let deadline = Deadline::after(args.budget);
     let mut record =
@@ -76,6 +83,9 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     record.code = exit::lowest(record.scenarios.iter().map(|scenario| scenario.code));
     console.say(&campaign::summary(&record))?;
     write_results(args, &record)?;
+    if let (Some(path), Some(seed), [(face, scenario)]) = (&args.history, args.seed, chosen.as_slice()) {
+        replay::write_history(*face, scenario, seed, path)?;
+    }
     if let Some(path) = &args.trace {
         pin_first(args, &chosen, &record, path)?;
     }

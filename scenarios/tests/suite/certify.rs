@@ -2,7 +2,7 @@
 
 use seedbed_model::explore::{Bounds, accepts};
 use seedbed_model::{Family, Mutants, Ratio, Span, replay};
-use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos};
+use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos, register};
 use seedbed_protocols::{leasing, seqpair};
 use seedbed_sim::{ClockSettings, FaultMix, Network, Recorder, Seed, Settings, simulate};
 
@@ -75,6 +75,7 @@ fn runs_in_tick_mode_are_paths_of_the_explorer() {
         certify::<lease_timers::LeaseTimers>(&lease_timers::Params::default(), 0..150),
         certify::<lease_stamps::LeaseStamps>(&lease_stamps::Params::default(), 0..150),
         certify::<paxos::Paxos>(&paxos::Params { rounds: 3, ..Default::default() }, 0..150),
+        certify::<register::Register>(&register::Params { resends: 3, ..Default::default() }, 0..150),
         certify::<seqpair::SeqPair>(&seqpair::Params::default(), 0..200),
         certify::<leasing::Leasing>(&leasing, 0..200),
     ];

@@ -7,5 +7,6 @@ mod command;
 mod documents;
 mod endings;
 mod folder;
+mod histories;
 mod orders;
 mod second_opinion;

@@ -19,6 +19,7 @@ pub mod server;
 
 pub use params::Params;
 
+use seedbed_model::history::{Call, Value as Recorded};
 use seedbed_model::{
     Canonical, Context, Event, Input, Mutants, Never, NodeId, Nonce, OpId, Property, Protocol, Relevance, Stream, Watch,
 };
@@ -118,6 +119,15 @@ impl Protocol for Paxos {
 
     fn properties(&self) -> Vec<Property> {
         monitor::properties()
+    }
+
+    /// As `consensus`.
+    fn recorded_call(&self, value: &Value) -> Option<Call> {
+        Some(Call::new("propose", i64::from(value.0)))
+    }
+
+    fn recorded_answer(&self, _: &Value, chosen: &Value) -> Recorded {
+        i64::from(chosen.0).into()
     }
 
     fn watch(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Self>, watch: &mut Watch<'_>) {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use seedbed_model::{Canonical, Event, NodeId, Property, Watch};
+use seedbed_model::history::{Configurations, Outcomes, Specification};
+use seedbed_model::{Canonical, Event, NodeId, Part, Property, Watch};
 
 use super::Paxos;
 use super::message::{Observation, Value};
@@ -14,6 +15,29 @@ pub struct Monitor {
     proposed: BTreeSet<Value>,
     /// What the first learner learned.
     chosen: Option<Value>,
+    /// What may be chosen, as far as clients can tell.
+    history: Part<Configurations<Option<Value>, Value, Value>>,
+}
+
+/// Consensus as its clients see it: the first proposal to take effect is everyone's answer.
+struct Sequential;
+
+impl Specification for Sequential {
+    type State = Option<Value>;
+    type Operation = Value;
+    type Answer = Value;
+    type Part = ();
+
+    fn initial(&self) -> Option<Value> {
+        None
+    }
+
+    fn part(&self, _: &Value) {}
+
+    fn outcomes(&self, chosen: &Option<Value>, proposed: &Value, outcomes: &mut Outcomes<Value, Option<Value>>) {
+        let chosen = chosen.unwrap_or(*proposed);
+        outcomes.push(chosen, Some(chosen));
+    }
 }
 
 /// See the module.
@@ -22,6 +46,10 @@ pub fn properties() -> Vec<Property> {
         Property::always("agreement", "no two servers learn different values (§2.1)"),
         Property::always("validity", "a learned value was proposed by a client (§2.1)"),
         Property::always("integrity", "a client is told the value that was learned"),
+        Property::history(
+            "linearizable",
+            "what clients are told can be put in one order: the first proposal is chosen",
+        ),
         Property::sometimes("chosen", "a value is chosen"),
         Property::sometimes("answered", "a client is told"),
         Property::sometimes("preempted", "an acceptor keeps a promise to a higher ballot"),
@@ -32,6 +60,9 @@ pub fn properties() -> Vec<Property> {
 impl Monitor {
     /// Folds an event.
     pub fn watch(&mut self, node: NodeId, event: &Event<Paxos>, watch: &mut Watch<'_>) {
+        if matches!(event, Event::Invoked(..) | Event::Responded(..) | Event::Crashed) {
+            self.history.watch(&Sequential, "linearizable", node, event, watch);
+        }
         match event {
             Event::Crashed => watch.reached("crashed"),
             Event::Invoked(_, value) => drop(self.proposed.insert(*value)),

@@ -1,0 +1,210 @@
+//! `history`: recorded client histories, judged.
+
+use std::path::{Path, PathBuf};
+
+use seedbed_model::Span;
+use seedbed_model::history::specifications::{self, Shipped, Work};
+use seedbed_model::history::{Budget, Exhausted, Judgement, Options, Value, Verdict, judge};
+use seedbed_reports::history::{self as page, Told};
+
+use crate::console::{Console, write_file};
+use crate::exit::{self, BadInput, unknown};
+use crate::history::assembly::{Assembled, Fail, Meaning, Nil, assemble};
+use crate::history::events::{Event, Fault};
+use crate::history::{Format, edn};
+use crate::stopwatch::Deadline;
+
+/// A larger file is refused before it is read [bytes].
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Flags of `history`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// Files of recorded histories
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// What the clients' object is: register, cas-register, multi-register, key-value, soft-key-value, lock,
+    /// lease-table, queue, priority-queue, set, counter, log
+    #[arg(long, value_name = "NAME")]
+    spec: String,
+    /// The object's value at first, as EDN: `nil`, `0`, `"text"` [default: nil for registers, "" for key-value]
+    #[arg(long, value_name = "VALUE")]
+    initial: Option<String>,
+    /// How the files are written [default: by their names and first signs]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// What is demanded of the order
+    #[arg(long, value_name = "JUDGEMENT", default_value = "linearizable")]
+    judge: Judge,
+    /// What a failed operation means [default: means-differs for jepsen, else means-not-applied]
+    #[arg(long, value_name = "MEANING")]
+    fail: Option<Fail>,
+    /// What a read that was answered nil saw [default: value-if-held for edn, else value]
+    #[arg(long, value_name = "MEANING")]
+    nil: Option<Nil>,
+    /// Judges all keys together
+    #[arg(long)]
+    no_split: bool,
+    /// The most configurations to search
+    #[arg(long, value_name = "N", default_value_t = Budget::default().steps)]
+    steps: u64,
+    /// The most memory of a search [MiB]
+    #[arg(long, value_name = "MIB", default_value_t = Budget::default().bytes >> 20)]
+    memory: u64,
+    /// The most time for each file
+    #[arg(long, value_name = "SPAN")]
+    budget: Option<Span>,
+    /// Draws the intervals: of the contradiction, or of everything
+    #[arg(long)]
+    draw: bool,
+    /// Writes the picture of the last file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Writes a page of the last file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// [`Judgement`], as a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "kebab-case")]
+enum Judge {
+    /// One order, each operation between its invocation and its answer
+    Linearizable,
+    /// The same, with several operations of a client in flight, in the order of their invocations
+    ALinearizable,
+    /// One order that keeps each client's own; real time does not count
+    Sequential,
+    /// An order for each client: its reads see its writes and never go back
+    Session,
+}
+
+impl Judge {
+    fn judgement(self) -> Judgement {
+        match self {
+            Judge::Linearizable => Judgement::Linearizable,
+            Judge::ALinearizable => Judgement::ALinearizable,
+            Judge::Sequential => Judgement::Sequential,
+            Judge::Session => Judgement::Session,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    if !specifications::NAMES.contains(&args.spec.as_str()) {
+        return Err(BadInput::flag(format!(
+            "--spec: {}",
+            unknown("specification", &args.spec, &specifications::NAMES)
+        )));
+    }
+    let initial = args.initial.as_deref().map(edn::one).transpose();
+    let initial = initial.map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
+    let mut codes = Vec::new();
+    for path in &args.files {
+        codes.push(file(args, path, initial.clone(), console)?);
+    }
+    Ok(exit::lowest(codes))
+}
+
+fn file(args: &Args, path: &Path, initial: Option<Value>, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    let name = path.display().to_string();
+    let text = text(path, &name)?;
+    let format = args.format.unwrap_or_else(|| Format::guess(&name, &text));
+    let usual = format.meaning();
+    let meaning = Meaning { fail: args.fail.unwrap_or(usual.fail), nil: args.nil.unwrap_or(usual.nil) };
+    let refused = |fault: Fault| match fault.line {
+        0 => BadInput::file(&name, fault.why),
+        line => BadInput::file(format!("{name}:{line}"), fault.why),
+    };
+    let events = format.read(&text).map_err(refused)?;
+    drop(text);
+    let job = Job { args, name: &name, events: &events, meaning, console };
+    let judged =
+        specifications::with(&args.spec, initial, job).map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
+    let Judged { assembled, verdict, draws } = judged.map_err(refused)?;
+    let code = match &verdict {
+        Verdict::Ordered(_) => exit::EXPECTED,
+        Verdict::Violated(_) => exit::HISTORY,
+        Verdict::Unknown(_) => exit::UNKNOWN,
+    };
+    let told = told(args, &name, &assembled, &verdict);
+    let mut said = page::text(&told);
+    if draws {
+        said.push_str(&page::diagram(&told));
+    }
+    console.say(&said)?;
+    if let Some(path) = &args.svg {
+        write_file(path, &page::svg(&told))?;
+    }
+    if let Some(path) = &args.html {
+        write_file(path, &page::html(&told))?;
+    }
+    Ok(code)
+}
+
+fn text(path: &Path, name: &str) -> Result<String, BadInput> {
+    let refused = |error: std::io::Error| BadInput::file(name, format!("read the file: {error}"));
+    let length = std::fs::metadata(path).map_err(refused)?.len();
+    if length > FILE_BYTES_MAX {
+        return Err(BadInput::file(name, format!("the file has {length} bytes; at most {FILE_BYTES_MAX} are read")));
+    }
+    let bytes = std::fs::read(path).map_err(refused)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        BadInput::file(format!("{name}:{}", line + 1), "the file is not UTF-8")
+    })
+}
+
+struct Judged {
+    assembled: Assembled,
+    verdict: Verdict,
+    draws: bool,
+}
+
+/// Assembling and judging, under any specification.
+struct Job<'a, 'c> {
+    args: &'a Args,
+    name: &'a str,
+    events: &'a [Event],
+    meaning: Meaning,
+    console: &'a mut Console<'c>,
+}
+
+impl Work for Job<'_, '_> {
+    type Result = Result<Judged, Fault>;
+
+    fn on<S: Shipped>(self, specification: &S) -> Self::Result {
+        let args = self.args;
+        let judgement = args.judge.judgement();
+        let assembled = assemble(specification, self.events, self.meaning, judgement)?;
+        let meter = self.console.meter(self.name, None);
+        let deadline = Deadline::after(args.budget);
+        let budget = Budget { steps: args.steps, bytes: args.memory.saturating_mul(1 << 20) };
+        let options = Options { judgement, split: !args.no_split, piece: true, budget };
+        let verdict = judge(specification, &assembled.history, &options, &mut |steps| {
+            meter.at(steps);
+            !deadline.is_over()
+        });
+        Ok(Judged { assembled, verdict, draws: args.draw })
+    }
+}
+
+fn told<'a>(args: &Args, name: &'a str, assembled: &'a Assembled, verdict: &'a Verdict) -> Told<'a> {
+    Told {
+        name,
+        specification: args.spec.clone(),
+        judgement: args.judge.judgement().name(),
+        intervals: assembled.history.intervals(),
+        lines: &assembled.lines,
+        unknown_count: assembled.unknown_count,
+        verdict,
+        exhausted: match verdict {
+            Verdict::Unknown(Exhausted::Stopped) => {
+                Some(format!("time ran out after {}", args.budget.map(|span| span.to_string()).unwrap_or_default()))
+            }
+            Verdict::Unknown(Exhausted::Steps(steps)) => Some(format!("{steps} configurations searched (--steps)")),
+            Verdict::Unknown(Exhausted::Bytes(bytes)) => Some(format!("{} MiB used (--memory)", bytes >> 20)),
+            _ => None,
+        },
+    }
+}
