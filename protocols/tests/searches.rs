@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use seedbed_model::explore::{
-    Bounds, Clock, Exploration, Keeper, Kept, Order, Strategy, Verdict, explore, explore_kept,
+    Aids, Bounds, Clock, Exploration, Frontier, Keeper, Kept, Order, Shelf, Strategy, Verdict, explore, explore_aided,
 };
 use seedbed_model::{Family, Mutants, Protocol};
 use seedbed_protocols::basics::{lease_timers, paxos};
@@ -105,13 +105,14 @@ impl Keeper for Album {
 fn resumed<P: Protocol>(protocol: &P, bounds: &Bounds, jobs: usize, bytes: &[u8]) -> Result<Exploration<P>, String> {
     let (mut album, mut from) = (Album::default(), bytes);
     let kept = Kept { subject: "a test", resume: Some(&mut from), keeper: &mut album };
-    explore_kept(protocol, bounds, &breadth_first(jobs), Some(kept), &mut |_| true)
+    explore_aided(protocol, bounds, &breadth_first(jobs), kept.into(), &mut |_| true)
 }
 
 fn goes_on_from_any_checkpoint<P: Protocol>((protocol, bounds): (P, Bounds)) {
     let mut album = Album::default();
     let kept = Kept { subject: "a test", resume: None, keeper: &mut album };
-    let whole = explore_kept(&protocol, &bounds, &breadth_first(1), Some(kept), &mut |_| true).expect("the bounds fit");
+    let whole =
+        explore_aided(&protocol, &bounds, &breadth_first(1), kept.into(), &mut |_| true).expect("the bounds fit");
     assert!(album.saved.len() > 1, "{} checkpoints", album.saved.len());
     let step = album.saved.len().div_ceil(4);
     for (index, bytes) in album.saved.iter().enumerate().step_by(step) {
@@ -126,12 +127,63 @@ fn a_search_goes_on_where_it_was_kept() {
     goes_on_from_any_checkpoint(crashing_paxos());
 }
 
+/// A shelf that counts.
+#[derive(Default)]
+struct Shelves {
+    put_away: Vec<Vec<u8>>,
+    turns: u32,
+    is_full: bool,
+}
+
+impl Shelf for Shelves {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<u64> {
+        if self.is_full {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.put_away.push(bytes.to_vec());
+        Ok(self.put_away.len() as u64 - 1)
+    }
+
+    fn get(&mut self, place: u64, count: usize) -> io::Result<Vec<u8>> {
+        let bytes = self.put_away[place as usize].clone();
+        assert_eq!(bytes.len(), count);
+        Ok(bytes)
+    }
+
+    fn turn(&mut self) -> io::Result<()> {
+        self.turns += 1;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_frontier_that_is_put_away_changes_nothing() {
+    let (protocol, bounds) = crashing_paxos();
+    let whole = explore(&protocol, &bounds, &breadth_first(1), &mut |_| true).expect("the bounds fit");
+    for jobs in [1, 2] {
+        let (mut shelf, mut album) = (Shelves::default(), Album::default());
+        let kept = Some(Kept { subject: "a test", resume: None, keeper: &mut album });
+        let aids = Aids { kept, frontier: Some(Frontier { shelf: &mut shelf, bytes: 0 }) };
+        let away =
+            explore_aided(&protocol, &bounds, &breadth_first(jobs), aids, &mut |_| true).expect("the bounds fit");
+        assert_eq!(found(&away), found(&whole), "{jobs} workers");
+        assert!(shelf.put_away.len() > 10 && shelf.turns >= whole.stats.depth, "nothing was put away");
+        let middle = &album.saved[album.saved.len() / 2];
+        let again = resumed(&protocol, &bounds, jobs, middle).expect("what was saved is whole");
+        assert_eq!(found(&again), found(&whole), "a checkpoint of a frontier that is away");
+    }
+    let mut shelf = Shelves { is_full: true, ..Shelves::default() };
+    let aids = Aids { kept: None, frontier: Some(Frontier { shelf: &mut shelf, bytes: 0 }) };
+    let full = explore_aided(&protocol, &bounds, &breadth_first(1), aids, &mut |_| true);
+    assert!(full.is_err_and(|why| why.starts_with("the frontier: ")), "a full disk is an error");
+}
+
 #[test]
 fn what_is_damaged_or_of_another_search_is_refused() {
     let (protocol, bounds) = crashing_paxos();
     let mut album = Album::default();
     let kept = Kept { subject: "a test", resume: None, keeper: &mut album };
-    explore_kept(&protocol, &bounds, &breadth_first(1), Some(kept), &mut |_| true).expect("the bounds fit");
+    explore_aided(&protocol, &bounds, &breadth_first(1), kept.into(), &mut |_| true).expect("the bounds fit");
     let whole = &album.saved[0];
     let why = |bytes: &[u8]| resumed(&protocol, &bounds, 1, bytes).map(drop).expect_err("it is refused");
     assert_eq!(why(b""), "it is no checkpoint: it is too short");
@@ -146,7 +198,7 @@ fn what_is_damaged_or_of_another_search_is_refused() {
     }
     let mut from = &whole[..];
     let kept = Kept { subject: "another", resume: Some(&mut from), keeper: &mut Album::default() };
-    let other = explore_kept(&protocol, &bounds, &breadth_first(1), Some(kept), &mut |_| true).err();
+    let other = explore_aided(&protocol, &bounds, &breadth_first(1), kept.into(), &mut |_| true).err();
     assert_eq!(other.as_deref(), Some("it is of another search: it holds a test, and this is another"));
 }
 
@@ -155,7 +207,7 @@ fn a_search_that_cannot_be_kept_ends_with_the_reason() {
     let (protocol, bounds) = crashing_paxos();
     let mut album = Album { is_full: true, ..Album::default() };
     let kept = Kept { subject: "a test", resume: None, keeper: &mut album };
-    let why = explore_kept(&protocol, &bounds, &breadth_first(1), Some(kept), &mut |_| true).err();
+    let why = explore_aided(&protocol, &bounds, &breadth_first(1), kept.into(), &mut |_| true).err();
     assert_eq!(why.as_deref(), Some("the disk is full"));
 }
 

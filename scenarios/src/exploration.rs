@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use seedbed_model::explore::{Bounds, Kept, Progress, Strategy, Verdict};
+use seedbed_model::explore::{Aids, Bounds, Frontier, Kept, Progress, Strategy, Verdict};
 use seedbed_model::record::{BoundRecord, Failure};
 use seedbed_model::{Kind, Span};
 use seedbed_reports::number;
@@ -14,6 +14,7 @@ use crate::engine::Engine;
 use crate::exit::{self, BadInput};
 use crate::face::{Explored, Face, Setup};
 use crate::file::Expect;
+use crate::frontier::DiskShelf;
 use crate::library::{self, Bound};
 use crate::pin::{FORMAT, Pin};
 use crate::stopwatch::{Deadline, Stopwatch};
@@ -28,6 +29,8 @@ pub(crate) struct Exploration<'a> {
     pub(crate) strategy: Strategy,
     /// Where the search is kept, if it is.
     pub(crate) checkpoints: Option<Checkpoints<'a>>,
+    /// Where states wait that memory has no room for, if anywhere.
+    pub(crate) waiting_room: Option<WaitingRoom<'a>>,
     pub(crate) deadline: Deadline,
     pub(crate) paste: &'a Paste,
 }
@@ -37,6 +40,14 @@ pub(crate) struct Exploration<'a> {
 pub(crate) struct Checkpoints<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) every: Span,
+}
+
+/// Room on disk for states that wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitingRoom<'a> {
+    pub(crate) folder: &'a Path,
+    /// So much of a level waits in memory.
+    pub(crate) bytes: usize,
 }
 
 /// What came of it: the record, and what a failure shows and a pin holds.
@@ -75,23 +86,32 @@ impl Exploration<'_> {
             show(meter, progress);
             !self.deadline.is_over()
         };
-        let mut run = |kept| self.face.explore(setup, bounds, self.engine, &self.strategy, kept, &mut watch);
-        let Some(Checkpoints { folder, every }) = self.checkpoints else {
-            return run(None).map_err(|why| BadInput::file(place, why));
-        };
+        let mut run = |aids| self.face.explore(setup, bounds, self.engine, &self.strategy, aids, &mut watch);
         if self.engine == Engine::Stateright {
-            return Err(BadInput::flag("--checkpoint: stateright's checkers keep none; leave out --engine stateright"));
+            let flag = self.checkpoints.map(|_| "checkpoint").or(self.waiting_room.map(|_| "frontier"));
+            if let Some(flag) = flag {
+                return Err(BadInput::flag(format!(
+                    "--{flag}: stateright's checkers keep none; leave out --engine stateright"
+                )));
+            }
         }
-        let mut keeper = Checkpoint::new(folder, self.face.name(), &self.bound.name, every)?;
+        let (name, bound) = (self.face.name(), &self.bound.name);
+        let mut shelf = self.waiting_room.map(|room| DiskShelf::new(room.folder, name, bound)).transpose()?;
+        let bytes = self.waiting_room.map_or(0, |room| room.bytes);
+        let frontier = shelf.as_mut().map(|shelf| Frontier { shelf, bytes });
+        let Some(Checkpoints { folder, every }) = self.checkpoints else {
+            return run(Aids { kept: None, frontier }).map_err(|why| BadInput::file(place, why));
+        };
+        let mut keeper = Checkpoint::new(folder, name, bound, every)?;
         let params = self.face.full_params(&setup.params).map_err(|why| BadInput::file(&place, why))?;
         let all = serde_json::to_string(bounds).map_err(|error| BadInput::file(&place, error.to_string()))?;
-        let subject = format!("{place}, {}", subject(self.face.name(), setup, &params, &all).hash);
+        let subject = format!("{place}, {}", subject(name, setup, &params, &all).hash);
         let mut before = keeper.kept()?;
         let file = keeper.path().display().to_string();
         let resume = before.as_mut().map(|file| file as &mut dyn std::io::Read);
         let is_resumed = resume.is_some();
-        let explored = run(Some(Kept { subject: &subject, resume, keeper: &mut keeper }));
-        explored.map_err(|why| match is_resumed {
+        let kept = Some(Kept { subject: &subject, resume, keeper: &mut keeper });
+        run(Aids { kept, frontier }).map_err(|why| match is_resumed {
             true => BadInput::file(file, format!("{why}; remove the file to begin anew")),
             false => BadInput::file(place, why),
         })

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use seedbed_model::explore::{self, Bounds, Kept, Progress, Stats, Strategy, Verdict};
+use seedbed_model::explore::{self, Aids, Bounds, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{
     Family, Kind, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep, TraceStep, Violation,
 };
@@ -79,7 +79,7 @@ pub(crate) trait Face: Send + Sync {
         bounds: &Bounds,
         engine: Engine,
         strategy: &Strategy,
-        kept: Option<Kept<'_>>,
+        aids: Aids<'_>,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String>;
     /// Serves stateright's Explorer page, until the process ends.
@@ -151,12 +151,12 @@ impl<F: Family> Face for FamilyFace<F> {
         bounds: &Bounds,
         engine: Engine,
         strategy: &Strategy,
-        kept: Option<Kept<'_>>,
+        aids: Aids<'_>,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String> {
         let protocol = Self::build(setup)?;
         let found = match engine {
-            Engine::Seedbed => explore::explore_kept(&protocol, bounds, strategy, kept, watch)?,
+            Engine::Seedbed => explore::explore_aided(&protocol, bounds, strategy, aids, watch)?,
             Engine::Stateright => engine::cross_check(&protocol, bounds, strategy, watch)?,
         };
         let counterexample = found

@@ -19,6 +19,7 @@ pub mod exit;
 mod exploration;
 mod face;
 mod file;
+mod frontier;
 mod history;
 mod library;
 mod params;

@@ -28,7 +28,7 @@ fn asked(duration: Span) -> (u64, usize) {
 fn asked_once(duration: Span) -> (u64, usize) {
     let settings = Settings { duration, quiet: Span::ZERO, ..Settings::default() };
     let region = Region::new(ALLOCATOR);
-    let run = simulate(&PingPong, &settings, Seed::Number(1), None);
+    let run = simulate(&PingPong { nodes: 5 }, &settings, Seed::Number(1), None);
     let change = region.change();
     (run.messages, change.allocations + change.reallocations)
 }

@@ -8,9 +8,10 @@ use std::io::{self, Read, Write};
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::frontier::{Frontier, Level};
 use super::graph::Edge;
 use super::level::Segment;
-use super::search::{Search, Worker};
+use super::search::{Search, Unit, Worker};
 use super::space::Space;
 use super::table::{SHARD_COUNT, Table};
 
@@ -117,8 +118,16 @@ impl In<'_> {
 }
 
 impl<S: Space> Search<S> {
-    /// Writes the search: `left` is what waits of the level, `next` what was found of the one after.
-    pub(super) fn save(&self, subject: &str, left: &[Segment], next: &[Segment], to: &mut dyn Write) -> io::Result<()> {
+    /// Writes the search: `rest` is where what waits of the level begins, `next` what was found of the one after.
+    pub(super) fn save(
+        &self,
+        subject: &str,
+        level: &Level,
+        rest: Option<Unit>,
+        next: &Level,
+        mut frontier: Option<&mut Frontier<'_>>,
+        to: &mut dyn Write,
+    ) -> io::Result<()> {
         let mut out = Out { to, sum: Xxh3::new() };
         out.bytes(MAGIC)?;
         out.text(subject.as_bytes())?;
@@ -132,10 +141,9 @@ impl<S: Space> Search<S> {
             out.longs(&shard.by_index())?;
             out.words(&shard.parents)?;
         }
-        for level in [left, next] {
-            out.number(level.len() as u64)?;
-            level.iter().try_for_each(|segment| segment.save(&mut out))?;
-        }
+        let rest = rest.map_or((level.part_count(), 0), |unit| (unit.segment, unit.start));
+        level.save(rest, frontier.as_deref_mut(), &mut out)?;
+        next.save((0, 0), frontier, &mut out)?;
         out.words(&self.open_states)?;
         if let Some(graph) = &self.graph {
             out.words(&graph.edges.iter().flat_map(|edge| [edge.from, edge.to, edge.action]).collect::<Vec<_>>())?;
@@ -147,7 +155,7 @@ impl<S: Space> Search<S> {
     }
 
     /// Reads a search back: what waits of the level, and what was found of the next.
-    pub(super) fn load(&mut self, subject: &str, from: &mut dyn Read) -> Result<(Vec<Segment>, Vec<Segment>), String> {
+    pub(super) fn load(&mut self, subject: &str, from: &mut dyn Read) -> Result<(Level, Level), String> {
         let mut input = In { from, sum: Xxh3::new(), at: 0 };
         let mut magic = Vec::new();
         for _ in MAGIC {
@@ -168,8 +176,7 @@ impl<S: Space> Search<S> {
         self.stats.cut = input.number()? != 0;
         self.stats.bytes = input.number()?;
         self.table = load_table(&mut input)?;
-        let left = input.list(Segment::load)?;
-        let next = input.list(Segment::load)?;
+        let (left, next) = (Level::load(&mut input)?, Level::load(&mut input)?);
         self.open_states = input.words()?;
         if let Some(graph) = &mut self.graph {
             let numbers = input.words()?;
@@ -205,13 +212,42 @@ fn load_table(input: &mut In<'_>) -> Result<Table, String> {
     Ok(table)
 }
 
+impl Level {
+    /// Writes the parts from the `first`-th on, and of that the rows from the `start`-th on.
+    fn save(
+        &self,
+        (first, start): (usize, usize),
+        mut frontier: Option<&mut Frontier<'_>>,
+        out: &mut Out<'_>,
+    ) -> io::Result<()> {
+        out.number((self.part_count() - first) as u64)?;
+        for at in first..self.part_count() {
+            let start = if at == first { start } else { 0 };
+            let fetched = self.fetched(at, frontier.as_deref_mut()).map_err(io::Error::other)?;
+            match fetched.as_ref().or(self.here(at)) {
+                Some(segment) if start > 0 => segment.rest(start).save(out)?,
+                segment => segment.expect("a part is here or fetched").save(out)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn load(input: &mut In<'_>) -> Result<Self, String> {
+        let mut level = Level::default();
+        for segment in input.list(Segment::load)? {
+            level.push(segment);
+        }
+        Ok(level)
+    }
+}
+
 impl Segment {
     fn save(&self, out: &mut Out<'_>) -> io::Result<()> {
         let (cells, ends, weights, states) = self.lists();
-        out.words(cells)?;
-        out.words(ends)?;
-        out.longs(weights)?;
-        out.words(states)
+        out.words(&cells)?;
+        out.words(&ends)?;
+        out.longs(&weights)?;
+        out.words(&states)
     }
 
     fn load(input: &mut In<'_>) -> Result<Self, String> {

@@ -70,7 +70,11 @@ impl<S: Space> Search<S> {
             total: AtomicU64::new(self.stats.total),
             over: AtomicBool::new(false),
             stopped: Mutex::new(None),
-            heap: Mutex::new(Heap { segments: std::mem::take(&mut self.first), idle: 0, workers: self.workers.len() }),
+            heap: Mutex::new(Heap {
+                segments: std::mem::take(&mut self.first).into_segments().collect(),
+                idle: 0,
+                workers: self.workers.len(),
+            }),
             wake: Condvar::new(),
         };
         let keeps_edges = self.graph.is_some();

@@ -1,48 +1,102 @@
 //! States that wait to be expanded.
+//!
+//! A row waits packed: its cells are small integers, most of them below 128, and there are many rows. A cell takes one byte
+//! for each seven bits, the lowest first; the highest bit of a byte says that another follows.
 
 use super::space::Row;
 
 /// Some states, flat, in the order they are to be expanded.
 #[derive(Default)]
 pub(super) struct Segment {
-    cells: Vec<u32>,
+    bytes: Vec<u8>,
     ends: Vec<u32>,
     weights: Vec<u64>,
     states: Vec<u32>,
 }
 
+/// Cells, ends, weights, states: a segment as it is kept in a checkpoint.
+pub(super) type Lists = (Vec<u32>, Vec<u32>, Vec<u64>, Vec<u32>);
+
 impl Segment {
+    /// # Panics
+    /// Beyond 4 GiB of packed rows.
     #[inline]
     pub(super) fn push(&mut self, row: Row<'_>, state: u32) {
-        self.cells.extend_from_slice(row.cells);
-        self.ends.push(self.cells.len() as u32);
+        pack(row.cells, &mut self.bytes);
+        self.ends.push(u32::try_from(self.bytes.len()).expect("the rows that wait in one place take less than 4 GiB"));
         self.weights.push(row.weight);
         self.states.push(state);
     }
 
-    /// Cells, ends, weights, states.
-    pub(super) fn lists(&self) -> (&[u32], &[u32], &[u64], &[u32]) {
-        (&self.cells, &self.ends, &self.weights, &self.states)
+    pub(super) fn lists(&self) -> Lists {
+        let (mut cells, mut ends) = (Vec::new(), Vec::new());
+        for at in 0..self.len() {
+            unpack(self.packed(at), &mut cells);
+            ends.push(cells.len() as u32);
+        }
+        (cells, ends, self.weights.clone(), self.states.clone())
     }
 
     /// The segment of such lists; `None` if they do not fit together.
-    pub(super) fn of_lists((cells, ends, weights, states): (Vec<u32>, Vec<u32>, Vec<u64>, Vec<u32>)) -> Option<Self> {
+    pub(super) fn of_lists((cells, ends, weights, states): Lists) -> Option<Self> {
         let fits = ends.is_sorted()
             && ends.last().map_or(0, |end| *end as usize) == cells.len()
             && (ends.len(), ends.len()) == (weights.len(), states.len());
-        fits.then_some(Segment { cells, ends, weights, states })
+        if !fits {
+            return None;
+        }
+        let mut segment = Segment::default();
+        let mut start = 0;
+        for ((end, weight), state) in ends.into_iter().zip(weights).zip(states) {
+            segment.push(Row { cells: &cells[start..end as usize], weight }, state);
+            start = end as usize;
+        }
+        Some(segment)
+    }
+
+    /// All of it as bytes: the counts of rows and of packed bytes, and the lists.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(8 + self.bytes.len() + self.len() * 16);
+        let counts = [self.len() as u32, self.bytes.len() as u32];
+        for list in [&counts[..], &self.ends, &self.states] {
+            list.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        }
+        self.weights.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        bytes.extend_from_slice(&self.bytes);
+        bytes
+    }
+
+    /// The segment of such bytes; `None` if they do not fit together.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let word = |four: &[u8]| u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+        let (counts, rest) = bytes.split_at_checked(8)?;
+        let (rows, packed) = (word(counts) as usize, word(&counts[4..]) as usize);
+        if rest.len() != rows * 16 + packed {
+            return None;
+        }
+        let words = |bytes: &[u8]| bytes.chunks_exact(4).map(word).collect::<Vec<u32>>();
+        let (ends, rest) = rest.split_at(rows * 4);
+        let (states, rest) = rest.split_at(rows * 4);
+        let (weights, bytes) = rest.split_at(rows * 8);
+        let long = |eight: &[u8]| u64::from(word(&eight[4..])) << 32 | u64::from(word(eight));
+        let (ends, states, weights) = (words(ends), words(states), weights.chunks_exact(8).map(long).collect());
+        let fits = ends.is_sorted() && ends.last().map_or(0, |end| *end as usize) == packed;
+        fits.then(|| Segment { bytes: bytes.to_vec(), ends, weights, states })
     }
 
     /// The rows from the `at`-th on.
     pub(super) fn rest(&self, at: usize) -> Segment {
-        let mut rest = Segment::default();
-        (at..self.len()).for_each(|row| rest.push(self.row(row), self.state(row)));
+        let (mut rest, mut cells) = (Segment::default(), Vec::new());
+        for row in at..self.len() {
+            let row = (self.row(row, &mut cells), self.state(row));
+            rest.push(row.0, row.1);
+        }
         rest
     }
 
     /// Forgets the rows and keeps the memory.
     pub(super) fn clear(&mut self) {
-        self.cells.clear();
+        self.bytes.clear();
         self.ends.clear();
         self.weights.clear();
         self.states.clear();
@@ -52,10 +106,20 @@ impl Segment {
         self.ends.len()
     }
 
+    fn start(&self, at: usize) -> usize {
+        if at == 0 { 0 } else { self.ends[at - 1] as usize }
+    }
+
+    fn packed(&self, at: usize) -> &[u8] {
+        &self.bytes[self.start(at)..self.ends[at] as usize]
+    }
+
+    /// The row, unpacked into `cells`.
     #[inline]
-    pub(super) fn row(&self, at: usize) -> Row<'_> {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
-        Row { cells: &self.cells[start..self.ends[at] as usize], weight: self.weights[at] }
+    pub(super) fn row<'c>(&self, at: usize, cells: &'c mut Vec<u32>) -> Row<'c> {
+        cells.clear();
+        unpack(self.packed(at), cells);
+        Row { cells, weight: self.weights[at] }
     }
 
     #[inline]
@@ -67,26 +131,24 @@ impl Segment {
         &self.states
     }
 
-    /// Removes the last row, after copying it to `cells`. Its weight and state.
+    /// Removes the last row, after unpacking it into `cells`. Its weight and state.
     pub(super) fn pop(&mut self, cells: &mut Vec<u32>) -> Option<(u64, u32)> {
         let last = self.len().checked_sub(1)?;
-        cells.clear();
-        cells.extend_from_slice(self.row(last).cells);
-        let (weight, state) = (self.weights[last], self.states[last]);
+        let (weight, state) = (self.row(last, cells).weight, self.states[last]);
+        self.bytes.truncate(self.start(last));
         self.ends.truncate(last);
         self.weights.truncate(last);
         self.states.truncate(last);
-        self.cells.truncate(self.cells.len() - cells.len());
         Some((weight, state))
     }
 
     /// The older half, which no longer is in this one.
     pub(super) fn split_oldest(&mut self) -> Segment {
         let at = self.len() / 2;
-        let cell = if at == 0 { 0 } else { self.ends[at - 1] };
+        let start = self.start(at) as u32;
         let rest = Segment {
-            cells: self.cells.split_off(cell as usize),
-            ends: self.ends.split_off(at).into_iter().map(|end| end - cell).collect(),
+            bytes: self.bytes.split_off(start as usize),
+            ends: self.ends.split_off(at).into_iter().map(|end| end - start).collect(),
             weights: self.weights.split_off(at),
             states: self.states.split_off(at),
         };
@@ -94,6 +156,100 @@ impl Segment {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.cells.capacity() * 4 + self.ends.capacity() * 4 + self.weights.capacity() * 8 + self.states.capacity() * 4
+        self.bytes.capacity() + self.ends.capacity() * 4 + self.weights.capacity() * 8 + self.states.capacity() * 4
+    }
+}
+
+/// Cells below this take one byte.
+const SMALL: u32 = 0x80;
+
+#[inline]
+fn pack(cells: &[u32], bytes: &mut Vec<u8>) {
+    // Most rows are small throughout: both ways are then one copy without branches.
+    if cells.iter().all(|cell| *cell < SMALL) {
+        return bytes.extend(cells.iter().map(|cell| *cell as u8));
+    }
+    for cell in cells {
+        let mut cell = *cell;
+        while cell >= SMALL {
+            bytes.push((cell | SMALL) as u8);
+            cell >>= 7;
+        }
+        bytes.push(cell as u8);
+    }
+}
+
+#[inline]
+fn unpack(packed: &[u8], cells: &mut Vec<u32>) {
+    if packed.is_ascii() {
+        return cells.extend(packed.iter().map(|byte| u32::from(*byte)));
+    }
+    let (mut cell, mut shift) = (0, 0);
+    for byte in packed.iter().map(|byte| u32::from(*byte)) {
+        cell |= (byte & (SMALL - 1)) << shift;
+        if byte < SMALL {
+            cells.push(cell);
+            (cell, shift) = (0, 0);
+        } else {
+            shift += 7;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<Vec<u32>> {
+        let edges = [0, 1, 127, 128, 16_383, 16_384, (1 << 28) - 1, 1 << 28, u32::MAX];
+        (0..=edges.len()).map(|length| edges[..length].to_vec()).collect()
+    }
+
+    fn segment() -> Segment {
+        let mut segment = Segment::default();
+        for (at, cells) in rows().iter().enumerate() {
+            segment.push(Row { cells, weight: u64::MAX - at as u64 }, at as u32);
+        }
+        segment
+    }
+
+    #[track_caller]
+    fn holds(segment: &Segment, rows: &[Vec<u32>], first: usize) {
+        assert_eq!(segment.len(), rows.len());
+        let mut cells = vec![7];
+        for (at, expected) in rows.iter().enumerate() {
+            let weight = u64::MAX - (first + at) as u64;
+            assert_eq!(segment.row(at, &mut cells), Row { cells: expected, weight });
+            assert_eq!(segment.state(at), (first + at) as u32);
+        }
+    }
+
+    #[test]
+    fn rows_come_back_as_they_were() {
+        holds(&segment(), &rows(), 0);
+        holds(&segment().rest(3), &rows()[3..], 3);
+        holds(&Segment::of_lists(segment().lists()).expect("the lists fit"), &rows(), 0);
+    }
+
+    #[test]
+    fn the_last_comes_first_and_halves_are_whole() {
+        let mut newer = segment();
+        let older = newer.split_oldest();
+        let half = older.len();
+        holds(&older, &rows()[..half], 0);
+        holds(&newer, &rows()[half..], half);
+        let mut cells = Vec::new();
+        for (at, row) in rows().iter().enumerate().skip(half).rev() {
+            assert_eq!(newer.pop(&mut cells), Some((u64::MAX - at as u64, at as u32)));
+            assert_eq!(cells, *row);
+        }
+        assert_eq!(newer.pop(&mut cells), None);
+    }
+
+    #[test]
+    fn lists_that_do_not_fit_are_refused() {
+        let (cells, ends, weights, states) = segment().lists();
+        assert!(Segment::of_lists((cells.clone(), ends.clone(), weights[1..].to_vec(), states.clone())).is_none());
+        assert!(Segment::of_lists((cells[1..].to_vec(), ends, weights, states)).is_none());
     }
 }

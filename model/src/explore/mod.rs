@@ -7,6 +7,7 @@ mod checkpoint;
 mod depth;
 mod exercised;
 mod fairness;
+mod frontier;
 mod graph;
 mod interned;
 mod landings;
@@ -28,9 +29,10 @@ mod walker;
 pub use bounds::{Bounds, Clock, Lengths};
 pub use checkpoint::{Keeper, Reader, Writer};
 pub use exercised::Exercised;
+pub use frontier::{Frontier, Shelf};
 pub use odometer::Odometer;
 pub use report::abstractions;
-pub use search::{Fall, Kept, Limits, Searched, Turn, search, search_kept};
+pub use search::{Aids, Fall, Kept, Limits, Searched, Turn, search, search_aided};
 pub use space::{Claim, ClaimKind, Row, Space, Successors};
 pub use strategy::{Order, Sampling, Strategy, Walks};
 pub use walk::{Walk, accepts};
@@ -133,24 +135,24 @@ pub fn explore<P: Protocol>(
     strategy: &Strategy,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
-    explore_kept(protocol, bounds, strategy, None, watch)
+    explore_aided(protocol, bounds, strategy, Aids::default(), watch)
 }
 
-/// Explores as [`explore`] does, keeping the search and going on from where it was kept.
+/// Explores as [`explore`] does, with what `aids` the search.
 ///
 /// # Errors
-/// Beside those of [`explore`]: those of [`search_kept`].
-pub fn explore_kept<P: Protocol>(
+/// Beside those of [`explore`]: those of [`search_aided`].
+pub fn explore_aided<P: Protocol>(
     protocol: &P,
     bounds: &Bounds,
     strategy: &Strategy,
-    kept: Option<Kept<'_>>,
+    aids: Aids<'_>,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
-    if let (Order::Walks(walks), None) = (strategy.order, &kept) {
+    if let (Order::Walks(walks), None, None) = (strategy.order, &aids.kept, &aids.frontier) {
         return sample::explore(protocol, bounds, &walks, watch);
     }
     let limits = Limits { depth: bounds.depth, states: bounds.states };
-    let found = search_kept(Walker::new(protocol, bounds)?, limits, strategy, kept, watch)?;
+    let found = search_aided(Walker::new(protocol, bounds)?, limits, strategy, aids, watch)?;
     Ok(report::exploration(protocol, bounds, found))
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::bits;
 use super::checkpoint::Keeper;
+use super::frontier::{Frontier, Level};
 use super::graph::Graph;
 use super::level::Segment;
 use super::space::{Claim, ClaimKind, Space, Successors};
@@ -80,22 +81,25 @@ pub fn search<S: Space>(
     strategy: &Strategy,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Searched<S>, String> {
-    search_kept(space, limits, strategy, None, watch)
+    search_aided(space, limits, strategy, Aids::default(), watch)
 }
 
-/// Searches as [`search`] does, keeping itself and going on from where it was kept.
+/// Searches as [`search`] does, with what `aids` it.
 ///
 /// # Errors
-/// Beside those of [`search`]: if the order is not breadth first, if what was kept is not of this search or damaged, or
-/// if the search could not be kept.
-pub fn search_kept<S: Space>(
+/// Beside those of [`search`]: if it is aided and its order is not breadth first, if what was kept is not of this search or
+/// damaged, or if something could not be kept or put away.
+pub fn search_aided<S: Space>(
     space: S,
     limits: Limits,
     strategy: &Strategy,
-    kept: Option<Kept<'_>>,
+    aids: Aids<'_>,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Searched<S>, String> {
-    if kept.is_some() && strategy.order != Order::BreadthFirst {
+    if aids.frontier.is_some() && strategy.order != Order::BreadthFirst {
+        return Err("a frontier on disk needs the order breadth-first: in the others little waits".into());
+    }
+    if aids.kept.is_some() && strategy.order != Order::BreadthFirst {
         return Err("checkpoints need the order breadth-first".into());
     }
     if strategy.order != Order::BreadthFirst && limits.depth.is_some() {
@@ -113,7 +117,7 @@ pub fn search_kept<S: Space>(
     let mut search = Search::new(space, limits, strategy.jobs.max(1));
     search.begin();
     match strategy.order {
-        Order::BreadthFirst => search.levels(kept, watch)?,
+        Order::BreadthFirst => search.levels(aids, watch)?,
         _ => search.dive(watch),
     }
     match search.workers.iter().find_map(|worker| worker.space.misfit()) {
@@ -129,6 +133,21 @@ pub(super) fn refuse_eventual(order: Order, claims: &[Claim]) -> Result<(), Stri
             Err(format!("`{}` is claimed eventually, which needs the order breadth-first", claim.name))
         }
         _ => Ok(()),
+    }
+}
+
+/// What helps a search breadth first beyond one process and its memory.
+#[derive(Default)]
+pub struct Aids<'k> {
+    /// How it is kept.
+    pub kept: Option<Kept<'k>>,
+    /// Where states wait that memory has no room for.
+    pub frontier: Option<Frontier<'k>>,
+}
+
+impl<'k> From<Kept<'k>> for Aids<'k> {
+    fn from(kept: Kept<'k>) -> Self {
+        Aids { kept: Some(kept), frontier: None }
     }
 }
 
@@ -154,6 +173,8 @@ pub(super) struct Worker<S> {
     pub(super) space: S,
     done: Vec<Chunk>,
     spare: Vec<Successors>,
+    /// Of the row being expanded.
+    cells: Vec<u32>,
 }
 
 /// What a worker found in a few states.
@@ -168,16 +189,18 @@ struct Chunk {
 }
 
 /// Some rows of a segment.
-#[derive(Clone, Copy)]
-struct Unit {
-    segment: usize,
-    start: usize,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unit {
+    pub(super) segment: usize,
+    pub(super) start: usize,
     end: usize,
 }
 
 /// Some chunks of a level, and what workers may know of the rest.
 struct Round<'a> {
-    level: &'a [Segment],
+    /// The segments of the units, by the number of the first's.
+    level: &'a [&'a Segment],
+    first: usize,
     units: &'a [Unit],
     table: &'a Table,
     /// Of the first chunk.
@@ -198,19 +221,19 @@ pub(super) struct Search<S> {
     pub(super) bad: Option<Bad>,
     pub(super) stopped: Option<String>,
     pub(super) moment: u64,
-    pub(super) first: Vec<Segment>,
+    pub(super) first: Level,
     /// Empty segments, to be used again.
     spare: Vec<Segment>,
 }
 
 impl<S: Space> Worker<S> {
     pub(super) fn new(space: S) -> Self {
-        Worker { space, done: Vec::new(), spare: Vec::new() }
+        Worker { space, done: Vec::new(), spare: Vec::new(), cells: Vec::new() }
     }
 
     fn expand(&mut self, number: usize, round: &Round<'_>) {
         let unit = round.units[number];
-        let segment = &round.level[unit.segment];
+        let segment = round.level[unit.segment - round.first];
         let mut found = self.spare.pop().unwrap_or_default();
         found.clear();
         found.keeps_edges = round.keeps_edges;
@@ -220,7 +243,7 @@ impl<S: Space> Worker<S> {
             let found = &mut chunk.found;
             let start = found.entries.len();
             found.begin(segment.state(at));
-            self.space.expand(segment.row(at), found);
+            self.space.expand(segment.row(at, &mut self.cells), found);
             if found.owed != 0 {
                 chunk.owing.push((found.from, found.owed));
             }
@@ -254,7 +277,7 @@ impl<S: Space> Search<S> {
             bad: None,
             stopped: None,
             moment: 0,
-            first: Vec::new(),
+            first: Level::default(),
             spare: Vec::new(),
         }
     }
@@ -265,17 +288,17 @@ impl<S: Space> Search<S> {
         self.workers[0].space.start(&mut found);
         let fallen = found.fallen.take().zip(found.entries.last().map(|entry| entry.fingerprint));
         let chunk = Chunk { number: 0, found, open: Vec::new(), owing: Vec::new(), bad: None };
-        let mut first = Vec::new();
+        let mut first = Level::default();
         self.take(vec![chunk], &mut first);
         // What falls while a system starts falls in the start that was handed over last.
         self.bad = fallen.map(|(violation, start)| Bad { state: self.table.number(start), violation, in_state: true });
         self.first = first;
     }
 
-    fn levels(&mut self, mut kept: Option<Kept<'_>>, watch: &mut dyn FnMut(Progress) -> bool) -> Result<(), String> {
+    fn levels(&mut self, mut aids: Aids<'_>, watch: &mut dyn FnMut(Progress) -> bool) -> Result<(), String> {
         let mut level = std::mem::take(&mut self.first);
-        let mut next = Vec::new();
-        if let Some(Kept { subject, resume: Some(from), .. }) = &mut kept {
+        let mut next = Level::default();
+        if let Some(Kept { subject, resume: Some(from), .. }) = &mut aids.kept {
             (level, next) = self.load(subject, *from)?;
         }
         loop {
@@ -290,35 +313,44 @@ impl<S: Space> Search<S> {
             if !level.is_empty() && self.limits.depth.is_some_and(|depth| self.stats.depth >= depth) {
                 self.stats.cut = true;
                 self.stats.exhausted = true;
-                self.open_states.extend(level.iter().flat_map(Segment::states));
-                return Ok(());
+                return self.leave_open(&level, aids.frontier.as_mut());
             }
-            if !self.expand_level(&level, &mut next, &mut kept, watch)? {
+            if !self.expand_level(&mut level, &mut next, &mut aids, watch)? {
                 return Ok(());
             }
             if !next.is_empty() {
                 self.stats.depth += 1;
             }
-            for mut segment in std::mem::replace(&mut level, std::mem::take(&mut next)) {
-                segment.clear();
-                self.spare.push(segment);
+            level = std::mem::take(&mut next);
+            if let Some(frontier) = &mut aids.frontier {
+                frontier.shelf.turn().map_err(|error| format!("the frontier: {error}"))?;
             }
         }
+    }
+
+    /// The states of a level that will not be expanded.
+    fn leave_open(&mut self, level: &Level, mut frontier: Option<&mut Frontier<'_>>) -> Result<(), String> {
+        for at in 0..level.part_count() {
+            match level.fetched(at, frontier.as_deref_mut())? {
+                Some(segment) => self.open_states.extend(segment.states()),
+                None => self.open_states.extend(level.here(at).into_iter().flat_map(Segment::states)),
+            }
+        }
+        Ok(())
     }
 
     /// False once the search is over.
     fn expand_level(
         &mut self,
-        level: &[Segment],
-        next: &mut Vec<Segment>,
-        kept: &mut Option<Kept<'_>>,
+        level: &mut Level,
+        next: &mut Level,
+        aids: &mut Aids<'_>,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<bool, String> {
-        let rows = |segments: &[Segment]| segments.iter().map(|segment| segment.len() as u64).sum::<u64>();
-        let memory = |segments: &[Segment]| segments.iter().map(Segment::memory).sum::<usize>();
-        let mut left = rows(level);
-        let waiting = memory(level);
-        let mut units = units(level).peekable();
+        let mut left = level.len();
+        let mut expanded = 0;
+        let units: Vec<Unit> = units(level).collect();
+        let mut units = units.into_iter().peekable();
         while units.peek().is_some() {
             let mut round = Vec::new();
             let mut count = 0;
@@ -326,28 +358,29 @@ impl<S: Space> Search<S> {
                 count += unit.end - unit.start;
                 round.push(unit);
             }
-            self.expand_round(level, &round);
+            self.expand_round(level, &round, aids.frontier.as_mut())?;
             self.merge(next);
             left -= count as u64;
             // A search that ends here ends at the moment of the chunk that ended it.
             self.moment += if self.bad.is_none() { round.len() as u64 } else { 0 };
-            self.note_memory(waiting + memory(next));
-            if self.is_over(left + rows(next), watch) {
+            self.note_memory(level.memory() + next.memory());
+            // What was expanded makes room for what was found.
+            let end = units.peek().map_or(level.part_count(), |unit| unit.segment);
+            self.spare.extend((expanded..end).filter_map(|at| level.recycle(at)));
+            expanded = end;
+            next.spill(aids.frontier.as_mut())?;
+            if self.is_over(left + next.len(), watch) {
                 return Ok(false);
             }
-            if let Some(kept) = &mut *kept
+            if let Some(kept) = &mut aids.kept
                 && kept.keeper.is_due()
             {
-                let left = units.peek().map_or_else(Vec::new, |unit| rest(level, *unit));
-                self.keep(kept, &left, next)?;
+                let (subject, rest) = (kept.subject, units.peek().copied());
+                let frontier = &mut aids.frontier;
+                kept.keeper.save(&mut |to| self.save(subject, level, rest, next, frontier.as_mut(), to))?;
             }
         }
         Ok(true)
-    }
-
-    fn keep(&self, kept: &mut Kept<'_>, left: &[Segment], next: &[Segment]) -> Result<(), String> {
-        let subject = kept.subject;
-        kept.keeper.save(&mut |to| self.save(subject, left, next, to))
     }
 
     /// Whether the search ends here: a property fell, a budget ran out, or the space makes no sense.
@@ -367,11 +400,22 @@ impl<S: Space> Search<S> {
         false
     }
 
-    fn expand_round(&mut self, level: &[Segment], units: &[Unit]) {
+    fn expand_round(
+        &mut self,
+        level: &Level,
+        units: &[Unit],
+        mut frontier: Option<&mut Frontier<'_>>,
+    ) -> Result<(), String> {
         // What is known already need not travel from one worker to another; a single one asks once, when it lands.
         let filters = self.workers.len() > 1;
         let keeps_edges = self.graph.is_some();
-        let round = Round { level, units, table: &self.table, moment: self.moment, keeps_edges, filters };
+        let (first, last) = (units[0].segment, units[units.len() - 1].segment);
+        let fetched = (first..=last).map(|at| level.fetched(at, frontier.as_deref_mut()));
+        let fetched: Vec<Option<Segment>> = fetched.collect::<Result<_, _>>()?;
+        let segments = fetched.iter().enumerate().map(|(at, fetched)| fetched.as_ref().or(level.here(first + at)));
+        let segments: Vec<&Segment> = segments.map(|segment| segment.expect("a part is here or fetched")).collect();
+        let (table, moment) = (&self.table, self.moment);
+        let round = Round { level: &segments, first, units, table, moment, keeps_edges, filters };
         let next = AtomicUsize::new(0);
         let work = |worker: &mut Worker<S>| loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -391,10 +435,11 @@ impl<S: Space> Search<S> {
             }
             work(first);
         });
+        Ok(())
     }
 
     /// Takes what the round found into the table, up to the first violation.
-    fn merge(&mut self, next: &mut Vec<Segment>) {
+    fn merge(&mut self, next: &mut Level) {
         let mut chunks: Vec<Chunk> = self.workers.iter_mut().flat_map(|worker| worker.done.drain(..)).collect();
         chunks.sort_unstable_by_key(|chunk| chunk.number);
         if let Some(last) = chunks.iter().position(|chunk| chunk.bad.is_some()) {
@@ -403,7 +448,7 @@ impl<S: Space> Search<S> {
         self.take(chunks, next);
     }
 
-    fn take(&mut self, mut chunks: Vec<Chunk>, next: &mut Vec<Segment>) {
+    fn take(&mut self, mut chunks: Vec<Chunk>, next: &mut Level) {
         let keeps_edges = self.graph.is_some();
         let jobs = self.workers.len().min(chunks.len());
         if jobs < 2 {
@@ -499,16 +544,9 @@ fn land(chunks: &[Chunk], shards: &mut [Shard], keeps_edges: bool) {
     }
 }
 
-/// What waits of a level from `unit` on.
-fn rest(level: &[Segment], unit: Unit) -> Vec<Segment> {
-    let later = level[unit.segment + 1..].iter().map(|segment| segment.rest(0));
-    std::iter::once(level[unit.segment].rest(unit.start)).chain(later).collect()
-}
-
-fn units(level: &[Segment]) -> impl Iterator<Item = Unit> {
-    let rows: usize = level.iter().map(Segment::len).sum();
-    let chunk = (rows / 8).clamp(*CHUNK.start(), *CHUNK.end());
-    level.iter().enumerate().flat_map(move |(segment, rows)| {
-        (0..rows.len()).step_by(chunk).map(move |start| Unit { segment, start, end: rows.len().min(start + chunk) })
+fn units(level: &Level) -> impl Iterator<Item = Unit> {
+    let chunk = (level.len() as usize / 8).clamp(*CHUNK.start(), *CHUNK.end());
+    level.rows().enumerate().flat_map(move |(segment, rows)| {
+        (0..rows).step_by(chunk).map(move |start| Unit { segment, start, end: rows.min(start + chunk) })
     })
 }

@@ -17,7 +17,7 @@ use stateright::actor::{
 };
 use stateright::{Expectation, Model};
 
-use crate::check::{Reads, Rules, STEP, claims};
+use crate::check::{Reads, Represent, Rules, STEP, claims};
 use crate::network::{Kind, Parcel, network, parcels};
 use crate::values::{Id, Values, fingerprint, identity, weight};
 
@@ -84,6 +84,7 @@ where
 {
     model: Arc<ActorModel<A, C, H>>,
     rules: Rules,
+    represent: Option<Represent<ActorModelState<A, H>>>,
     kind: Kind,
     lossy: bool,
     /// Each actor's own: equal locals of two actors are one value.
@@ -116,11 +117,16 @@ where
     C: Send + Sync + 'static,
     H: Clone + Debug + Hash + Send + Sync + 'static,
 {
-    pub(crate) fn new(model: Arc<ActorModel<A, C, H>>, rules: Rules) -> Self {
+    pub(crate) fn new(
+        model: Arc<ActorModel<A, C, H>>,
+        rules: Rules,
+        represent: Option<Represent<ActorModelState<A, H>>>,
+    ) -> Self {
         let kind = Kind::of(&model.init_network);
         let count = model.properties.len();
         Actors {
             rules,
+            represent,
             kind,
             lossy: model.lossy_network == LossyNetwork::Yes,
             locals: Values::new(),
@@ -379,10 +385,17 @@ where
         !self.rules.has_boundary || (self.model.within_boundary)(&self.model.cfg, &self.state_of(cells))
     }
 
-    fn push(&self, cells: &[u32], sum: u64, out: &mut Successors) {
-        if self.is_within(cells) {
-            out.push(fingerprint(sum), sum, 0, |row| row.extend_from_slice(cells));
+    /// Hands out the row that was built. One that stands for others is known by them, and goes on from itself, as in
+    /// stateright: what follows is then on a way that can be gone.
+    fn push(&mut self, sum: u64, out: &mut Successors) {
+        if !self.is_within(&self.cells) {
+            return;
         }
+        let known_by = match self.represent {
+            Some(represent) => self.row_of(&represent(&self.state_of(&self.cells))).1,
+            None => sum,
+        };
+        out.push(fingerprint(known_by), sum, 0, |row| row.extend_from_slice(&self.cells));
     }
 
     /// Takes the outcome of a step in the row being built; `taken` is the parcel that was delivered.
@@ -498,7 +511,7 @@ where
                     Kind::Ordered => self.behead(parcel, row.weight),
                     Kind::NonDuplicating | Kind::Duplicating => self.remove(parcel, row.weight),
                 };
-                self.push(&self.cells, sum, out);
+                self.push(sum, out);
             }
             if to as usize >= count {
                 continue;
@@ -506,7 +519,7 @@ where
             if let Some(outcome) = self.step(to, row.cells[to as usize], row.cells[count], action) {
                 self.begin_row(row);
                 let sum = self.apply(to, outcome, Some(parcel), row.weight);
-                self.push(&self.cells, sum, out);
+                self.push(sum, out);
             }
         }
     }
@@ -525,7 +538,7 @@ where
                 if let Some(outcome) = self.step(index, local, row.cells[count], action) {
                     self.begin_row(row);
                     let sum = self.apply(index, outcome, None, row.weight);
-                    self.push(&self.cells, sum, out);
+                    self.push(sum, out);
                 }
             }
         }
@@ -546,7 +559,8 @@ where
     fn start(&mut self, out: &mut Successors) {
         for state in self.model.init_states() {
             let (cells, sum) = self.row_of(&state);
-            self.push(&cells, sum, out);
+            self.cells = cells;
+            self.push(sum, out);
         }
     }
 
@@ -572,7 +586,7 @@ where
             histories: self.histories.fork(),
             parcels: self.parcels.fork(),
             actions: self.actions.fork(),
-            ..Actors::new(Arc::clone(&self.model), self.rules.clone())
+            ..Actors::new(Arc::clone(&self.model), self.rules.clone(), self.represent)
         }
     }
 

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use seedbed_model::explore::{Claim, ClaimKind, Fall, Limits, Progress, Searched, Space, Stats, Strategy, search};
-use stateright::actor::ActorModel;
+use stateright::actor::{ActorModel, ActorModelState};
 use stateright::{Expectation, Model, Property};
 
 use crate::actors::{Actors, SharedActor};
@@ -82,6 +82,9 @@ pub(crate) fn claims<M: Model>(properties: &[Property<M>]) -> Vec<Claim> {
     eventual.map(|property| Claim { name: property.name, kind: ClaimKind::PaidOnce }).collect()
 }
 
+/// The one state that stands for all that differ from it by a renaming alone, as in stateright's `symmetry_fn`.
+pub type Represent<S> = fn(&S) -> S;
+
 /// Searches a system of actors.
 ///
 /// # Errors
@@ -96,13 +99,31 @@ where
     C: Send + Sync + 'static,
     H: Clone + Debug + Hash + Send + Sync + 'static,
 {
-    let rules = rules(&model.properties, options)?;
-    let model = Arc::new(model);
-    let found = run(Actors::new(Arc::clone(&model), rules), options, watch)?;
-    let reached = merged(found.spaces.iter().map(Actors::reached));
-    let mut space = found.spaces.into_iter().next().expect("a search has a worker");
-    let identify = |state: &_| fingerprint(space.row_of(state).1);
-    Ok(checked(&*model, found.stats, found.fall, found.stopped, &reached, identify))
+    search_actors(model, None, options, watch)
+}
+
+/// Searches a system of actors, one state of each class of those that `represent` takes to the same.
+///
+/// Sound if states of one class have the same properties and go on to the same classes: nothing here checks that.
+/// Where `represent` takes all of a class to one state, the numbers of states and transitions are stateright's. Where a
+/// class has several representatives, the verdict still is, and the numbers depend on the order of the search: depth first
+/// with several workers, on which of them comes first.
+///
+/// # Errors
+/// If `options` names a property that there is not, or a property is `Eventually`.
+pub fn explore_actors_by_symmetry<A, C, H>(
+    model: ActorModel<A, C, H>,
+    represent: Represent<ActorModelState<A, H>>,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Checked, String>
+where
+    A: SharedActor,
+    C: Send + Sync + 'static,
+    H: Clone + Debug + Hash + Send + Sync + 'static,
+{
+    refuse_eventually(&model.properties)?;
+    search_actors(model, Some(represent), options, watch)
 }
 
 /// Searches any model.
@@ -115,11 +136,79 @@ where
     M::State: Hash + Send + Sync,
     M::Action: Debug,
 {
+    search_model(model, None, options, watch)
+}
+
+/// Searches any model, one state of each class of those that `represent` takes to the same; see
+/// [`explore_actors_by_symmetry`].
+///
+/// # Errors
+/// If `options` names a property that there is not, or a property is `Eventually`.
+pub fn explore_model_by_symmetry<M>(
+    model: M,
+    represent: Represent<M::State>,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Checked, String>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Hash + Send + Sync,
+    M::Action: Debug,
+{
+    refuse_eventually(&model.properties())?;
+    search_model(model, Some(represent), options, watch)
+}
+
+/// A cycle of classes need not be one of states that can be shown.
+fn refuse_eventually<M: Model>(properties: &[Property<M>]) -> Result<(), String> {
+    match properties.iter().find(|property| property.expectation == Expectation::Eventually) {
+        Some(property) => Err(format!("`{}` is an Eventually, which is not searched by symmetry", property.name)),
+        None => Ok(()),
+    }
+}
+
+fn search_actors<A, C, H>(
+    model: ActorModel<A, C, H>,
+    represent: Option<Represent<ActorModelState<A, H>>>,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Checked, String>
+where
+    A: SharedActor,
+    C: Send + Sync + 'static,
+    H: Clone + Debug + Hash + Send + Sync + 'static,
+{
+    let rules = rules(&model.properties, options)?;
+    let model = Arc::new(model);
+    let found = run(Actors::new(Arc::clone(&model), rules, represent), options, watch)?;
+    let reached = merged(found.spaces.iter().map(Actors::reached));
+    let mut space = found.spaces.into_iter().next().expect("a search has a worker");
+    let identify = |state: &_| match represent {
+        Some(represent) => fingerprint(space.row_of(&represent(state)).1),
+        None => fingerprint(space.row_of(state).1),
+    };
+    Ok(checked(&*model, found.stats, found.fall, found.stopped, &reached, identify))
+}
+
+fn search_model<M>(
+    model: M,
+    represent: Option<Represent<M::State>>,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Checked, String>
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Hash + Send + Sync,
+    M::Action: Debug,
+{
     rules(&model.properties(), options)?;
     let model = Arc::new(model);
-    let found = run(Whole::new(Arc::clone(&model)), options, watch)?;
+    let found = run(Whole::new(Arc::clone(&model), represent), options, watch)?;
     let reached = merged(found.spaces.iter().map(Whole::reached));
-    let identify = |state: &M::State| fingerprint(identity(state) as u64);
+    let identify = |state: &M::State| match represent {
+        Some(represent) => fingerprint(identity(&represent(state)) as u64),
+        None => fingerprint(identity(state) as u64),
+    };
     Ok(checked(&*model, found.stats, found.fall, found.stopped, &reached, identify))
 }
 
@@ -166,28 +255,43 @@ fn checked<M: Model<Action: Debug>>(
 }
 
 /// The actions along a path of fingerprints.
+///
+/// Where states stand for others, several on a way may have one fingerprint, and not all of them lead on: the walk then
+/// comes back and tries the next.
 fn actions<M: Model<Action: Debug>>(
     model: &M,
     path: &[u64],
     mut identify: impl FnMut(&M::State) -> u64,
 ) -> Vec<String> {
-    const WALKED: &str = "the search walked this path";
-    let mut state = model.init_states().into_iter().find(|state| identify(state) == path[0]).expect(WALKED);
-    let mut words = Vec::new();
-    for &goal in &path[1..] {
-        let mut offered = Vec::new();
-        model.actions(&state, &mut offered);
-        let mut found = None;
-        for action in offered {
-            let said = model.format_action(&action);
-            if let Some(next) = model.next_state(&state, action).filter(|next| identify(next) == goal) {
-                found = Some((said, next));
-                break;
-            }
+    let mut starts = model.init_states();
+    starts.retain(|state| identify(state) == path[0]);
+    // By step: the states that it may lead to, with the words of the action; the last is the one tried now.
+    let mut tried: Vec<Vec<(String, M::State)>> =
+        vec![starts.into_iter().map(|state| (String::new(), state)).collect()];
+    while tried.len() < path.len() {
+        let (_, state) = tried.last().and_then(|ways| ways.last()).expect("the search walked this path");
+        let ways = ways(model, state, |next| identify(next) == path[tried.len()]);
+        tried.push(ways);
+        while tried.last().is_some_and(Vec::is_empty) {
+            tried.pop();
+            tried.last_mut().and_then(Vec::pop);
         }
-        let (said, next) = found.expect(WALKED);
-        words.push(said);
-        state = next;
     }
-    words
+    tried.into_iter().skip(1).filter_map(|mut ways| ways.pop().map(|(said, _)| said)).collect()
+}
+
+/// The ways from `state` to states that are `wanted`, each with the words of its action; the first is last.
+fn ways<M: Model<Action: Debug>>(
+    model: &M,
+    state: &M::State,
+    mut wanted: impl FnMut(&M::State) -> bool,
+) -> Vec<(String, M::State)> {
+    let mut offered = Vec::new();
+    model.actions(state, &mut offered);
+    let mut found = Vec::new();
+    for action in offered.into_iter().rev() {
+        let said = model.format_action(&action);
+        found.extend(model.next_state(state, action).filter(&mut wanted).map(|next| (said, next)));
+    }
+    found
 }

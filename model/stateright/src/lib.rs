@@ -11,6 +11,9 @@
 //! timers fire at any time, a duplicating network remembers what it delivered last. Values are told apart by 128 bits of
 //! XXH3 over what their `Hash` writes; states by 64 bits, as everywhere in Seedbed.
 //!
+//! Where a user of stateright writes `.symmetry_fn(represent)`, [`explore_actors_by_symmetry`] and
+//! [`explore_model_by_symmetry`] take the same function.
+//!
 //! `Expectation::Eventually` means what stateright says it means: every run meets it, whether it ends or goes on for
 //! ever. Where a run comes back to a state, or joins another, stateright documents that it may miss the counterexample;
 //! this search does not.
@@ -40,7 +43,10 @@ mod whole;
 mod world;
 
 pub use actors::{Shared, SharedActor};
-pub use check::{Checked, Found, Options, Reads, explore_actors, explore_model};
+pub use check::{
+    Checked, Found, Options, Reads, Represent, explore_actors, explore_actors_by_symmetry, explore_model,
+    explore_model_by_symmetry,
+};
 pub use checkers::{check, serve, unchecked};
 pub use model::{Action, State, WorldModel};
 pub use normal::Reductions;

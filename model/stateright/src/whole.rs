@@ -7,11 +7,12 @@ use seedbed_model::Violation;
 use seedbed_model::explore::{Claim, Row, Space, Successors};
 use stateright::{Expectation, Model};
 
-use crate::check::{STEP, claims};
+use crate::check::{Represent, STEP, claims};
 use crate::values::{Values, fingerprint, identity};
 
 pub(crate) struct Whole<M: Model> {
     model: Arc<M>,
+    represent: Option<Represent<M::State>>,
     states: Values<M::State>,
     reached: Vec<bool>,
     /// The bits of the `Eventually` properties that do not hold in the state being expanded.
@@ -23,9 +24,9 @@ where
     M: Model + Send + Sync + 'static,
     M::State: Hash + Send + Sync,
 {
-    pub(crate) fn new(model: Arc<M>) -> Self {
+    pub(crate) fn new(model: Arc<M>, represent: Option<Represent<M::State>>) -> Self {
         let reached = vec![false; model.properties().len()];
-        Whole { model, states: Values::new(), reached, owed: 0 }
+        Whole { model, represent, states: Values::new(), reached, owed: 0 }
     }
 
     /// Bits of the `Sometimes` properties that held somewhere.
@@ -37,10 +38,10 @@ where
         if !self.model.within_boundary(&state) {
             return;
         }
-        let identity = identity(&state);
-        let sum = identity as u64;
-        let id = self.states.intern(identity, || state);
-        out.push(fingerprint(sum), sum, 0, |row| row.push(id));
+        let own = identity(&state);
+        let known_by = self.represent.map_or(own, |represent| identity(&represent(&state)));
+        let id = self.states.intern(own, || state);
+        out.push(fingerprint(known_by as u64), own as u64, 0, |row| row.push(id));
     }
 
     /// Evaluates the properties on a state; the first `Always` that does not hold.
@@ -100,7 +101,7 @@ where
     }
 
     fn fork(&self) -> Self {
-        Whole { states: self.states.fork(), ..Whole::new(Arc::clone(&self.model)) }
+        Whole { states: self.states.fork(), ..Whole::new(Arc::clone(&self.model), self.represent) }
     }
 
     fn begin(&mut self, _: u64) {

@@ -1,13 +1,19 @@
-//! Seedbed beside its peers: the same kind of work, in one process run.
+//! Seedbed beside its peers: the same work, in one sitting.
 //!
-//! - [`ours`]: registers in the ordinary contract
-//! - [`paxos_actors`]: a register over single-decree Paxos, for stateright's own checkers
-//! - [`exploring`]: exhaustive search of one model, by stateright, by our explorer on its actors, and on our contract
-//! - [`messages`]: messages per second of a simulated closed loop
+//! - [`exploring`]: exhaustive search of one model, by stateright, by our explorer on its model, and on our contract
+//! - [`ours`]: models in the ordinary contract
+//! - [`messages`]: a simulated closed loop
+//! - [`peers`]: contenders that are programs of their own: madsim, turmoil, Spin
+//! - [`meter`]: what a program takes
+//! - [`contest`]: contenders in turns, and the table
+//! - [`sitting`]: what is compared, with whom
 //!
-//! `cargo bench` in this folder measures all of it and prints the ratios.
+//! `cargo run --release` in this folder measures all of it and prints the ratios.
 
+pub mod contest;
 pub mod exploring;
 pub mod messages;
+pub mod meter;
 pub mod ours;
-pub mod paxos_actors;
+pub mod peers;
+pub mod sitting;

@@ -14,7 +14,7 @@ use crate::checkpoint::Checkpoint;
 use crate::console::{Console, probe, write_file};
 use crate::engine::{Address, Engine};
 use crate::exit::{self, BadInput, unknown};
-use crate::exploration::{Checkpoints, Exploration, Outcome};
+use crate::exploration::{Checkpoints, Exploration, Outcome, WaitingRoom};
 use crate::face::{Face, Setup};
 use crate::library::{self, Bound, Library};
 use crate::params::{self, Override};
@@ -50,6 +50,12 @@ pub(crate) struct Args {
     /// Keeps each search in this folder and goes on from what is kept there; removed once the check has ended
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
+    /// States that wait beyond memory go to files in this folder while the check runs
+    #[arg(long, value_name = "DIR")]
+    frontier: Option<PathBuf>,
+    /// How much of a level waits in memory, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, requires = "frontier")]
+    frontier_memory: u32,
     /// How often a search is kept
     #[arg(long, value_name = "SPAN", default_value = "30s")]
     checkpoint_every: Span,
@@ -97,6 +103,10 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
             engine: args.engine,
             strategy,
             checkpoints: args.checkpoint.as_deref().map(|folder| Checkpoints { folder, every: args.checkpoint_every }),
+            waiting_room: args
+                .frontier
+                .as_deref()
+                .map(|folder| WaitingRoom { folder, bytes: (args.frontier_memory as usize) << 20 }),
             deadline: share,
             paste: &paste,
         };

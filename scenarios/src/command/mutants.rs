@@ -128,6 +128,7 @@ impl Trial<'_> {
                 engine: Engine::Seedbed,
                 strategy: Strategy { jobs: self.args.work.jobs(), ..Strategy::default() },
                 checkpoints: None,
+                waiting_room: None,
                 deadline,
                 paste: &paste,
             };

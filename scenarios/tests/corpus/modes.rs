@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 
 use seedbed_model::explore::{
-    Bounds, Exploration, Keeper, Kept, Order, Sampling, Strategy, Verdict, Walks, explore, explore_kept,
+    Bounds, Exploration, Keeper, Kept, Order, Sampling, Strategy, Verdict, Walks, explore, explore_aided,
 };
 use seedbed_model::{Choice, Script, ScriptStep, replay};
 use seedbed_stateright::{Reductions, World, check};
@@ -125,7 +125,7 @@ fn resumed(table: &Table, bounds: &Bounds, strategy: &Strategy) -> Result<Explor
             rounds < 2
         };
         let kept_search = Kept { subject: "corpus", resume, keeper: &mut keeper };
-        let found = explore_kept(table, bounds, strategy, Some(kept_search), &mut one_round)?;
+        let found = explore_aided(table, bounds, strategy, kept_search.into(), &mut one_round)?;
         match keeper.bytes {
             Some(bytes) if found.verdict == Verdict::Unknown("the budget ran out".into()) => kept = Some(bytes),
             _ => return Ok(found),

@@ -2,6 +2,8 @@
 
 use seedbed::{shipped, testing};
 
+use crate::folder::Folder;
+
 fn check(arguments: &str) -> (u8, String) {
     let arguments: Vec<&str> = std::iter::once("check").chain(arguments.split_whitespace()).collect();
     testing::command(&shipped(), &arguments)
@@ -49,4 +51,18 @@ fn what_is_owed_for_ever_is_shown_as_steps_that_repeat() {
     let (code, said) = check("echo --bound name=fair --mutant no-retry");
     assert_eq!(code, 11, "{said}");
     assert!(said.contains("all-answered fell") && said.contains("and step 3 repeats for ever"), "{said}");
+}
+
+#[test]
+fn a_frontier_on_disk_changes_nothing_and_leaves_nothing_behind() {
+    let folder = Folder::new("frontier");
+    let states = |said: &str| {
+        said.lines().find(|line| line.contains("states:")).map(|line| line.split(';').next().map(str::to_owned))
+    };
+    let (code, here) = check("leasing --bound name=crash");
+    let place = folder.0.display();
+    let (same_code, away) = check(&format!("leasing --bound name=crash --frontier {place} --frontier-memory 0"));
+    assert_eq!((code, same_code), (0, 0), "{away}");
+    assert_eq!(states(&here), states(&away));
+    assert_eq!(std::fs::read_dir(&folder.0).expect("the folder is there").count(), 0);
 }

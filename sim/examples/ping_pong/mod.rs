@@ -1,12 +1,12 @@
-//! The closed loop whose speed and memory are measured: five nodes, one request in flight each.
+//! The closed loop whose speed and memory are measured: one request in flight a node.
 
 use seedbed_model::{Canonical, ClockBound, Context, Input, Never, NodeId, Nonce, Protocol, Ratio, Span};
 
-const NODE_COUNT: u16 = 5;
-
 /// Each node asks the next one, and asks again when it has its answer.
 #[derive(Debug, Clone)]
-pub(crate) struct PingPong;
+pub(crate) struct PingPong {
+    pub(crate) nodes: u16,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub(crate) enum Message {
@@ -27,10 +27,10 @@ impl Protocol for PingPong {
     type Monitor = ();
 
     fn nodes(&self) -> Vec<String> {
-        (0..NODE_COUNT).map(|node| format!("node-{node}")).collect()
+        (0..self.nodes).map(|node| format!("node-{node}")).collect()
     }
     fn start(&self, (): &(), _: Nonce, cx: &mut Context<'_, Self>) -> u64 {
-        cx.send(NodeId((cx.node().0 + 1) % NODE_COUNT), Message::Request(0));
+        cx.send(NodeId((cx.node().0 + 1) % self.nodes), Message::Request(0));
         0
     }
     fn step(&self, count: &mut u64, input: Input<Self>, cx: &mut Context<'_, Self>) {

@@ -1,4 +1,4 @@
-//! A register over single-decree Paxos: [`crate::paxos_actors`], to the letter, in Seedbed's contract.
+//! A register over single-decree Paxos: [`seedbed_stateright_models::paxos`], to the letter, in Seedbed's contract.
 
 use std::collections::{BTreeMap, BTreeSet};
 

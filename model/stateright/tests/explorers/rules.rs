@@ -1,59 +1,14 @@
-//! The same states, transitions and verdicts as stateright's own checkers.
+//! Stateright's rules are kept: on every network, with timers, choices, crashes and losses.
 
 use std::borrow::Cow;
 
 use seedbed_model::explore::{Order, Strategy};
-use seedbed_stateright::{Checked, Options, explore_actors, explore_model};
-use stateright::actor::register::{RegisterActor, RegisterMsg};
+use seedbed_stateright::{Options, explore_actors, explore_model};
+use seedbed_stateright_models::single_copy;
 use stateright::actor::{Actor, ActorModel, Id, LossyNetwork, Network, Out, model_timeout};
-use stateright::semantics::LinearizabilityTester;
-use stateright::semantics::register::Register;
 use stateright::{Checker, Expectation, Model, Property};
 
-/// A server that keeps the one copy of a register: linearizable alone, and not with a second one beside it.
-#[derive(Clone)]
-struct SingleCopy;
-
-impl Actor for SingleCopy {
-    type Msg = RegisterMsg<u64, char, ()>;
-    type State = char;
-    type Timer = ();
-    type Random = ();
-    type Storage = ();
-
-    fn on_start(&self, _: Id, _: &Option<()>, _: &mut Out<Self>) -> char {
-        '?'
-    }
-
-    fn on_msg(&self, _: Id, state: &mut Cow<'_, char>, src: Id, msg: Self::Msg, out: &mut Out<Self>) {
-        match msg {
-            RegisterMsg::Put(request, value) => {
-                *state.to_mut() = value;
-                out.send(src, RegisterMsg::PutOk(request));
-            }
-            RegisterMsg::Get(request) => out.send(src, RegisterMsg::GetOk(request, **state)),
-            _ => {}
-        }
-    }
-}
-
-type Registers = ActorModel<RegisterActor<SingleCopy>, (), LinearizabilityTester<Id, Register<char>>>;
-
-fn registers(servers: usize, clients: usize, network: Network<RegisterMsg<u64, char, ()>>) -> Registers {
-    ActorModel::new((), LinearizabilityTester::new(Register('?')))
-        .actors((0..servers).map(|_| RegisterActor::Server(SingleCopy)))
-        .actors((0..clients).map(|_| RegisterActor::Client { put_count: 1, server_count: servers }))
-        .init_network(network)
-        .property(Expectation::Always, "linearizable", |_, state| state.history.serialized_history().is_some())
-        .property(Expectation::Sometimes, "value chosen", |_, state| {
-            let is_read =
-                |msg: &RegisterMsg<u64, char, ()>| matches!(msg, RegisterMsg::GetOk(_, value) if *value != '?');
-            state.network.iter_deliverable().any(|envelope| is_read(envelope.msg))
-        })
-        .property(Expectation::Sometimes, "never", |_, state| state.crashed.len() > 99)
-        .record_msg_in(RegisterMsg::record_returns)
-        .record_msg_out(RegisterMsg::record_invocations)
-}
+use crate::common::{agree, quiet};
 
 /// An actor that counts to a limit with its timer, asks for a random number, and tells its neighbour.
 #[derive(Clone)]
@@ -184,45 +139,6 @@ impl Model for TwoPhase {
     }
 }
 
-/// Every order and number of workers.
-fn strategies() -> impl Iterator<Item = Strategy> {
-    let orders = [Order::BreadthFirst, Order::DepthFirst];
-    orders.into_iter().flat_map(|order| [1, 2].map(|jobs| Strategy { order, jobs }))
-}
-
-fn agrees<M>(name: &str, model: M, explore: impl Fn(M, &Options) -> Result<Checked, String>)
-where
-    M: Model + Clone + Send + Sync + 'static,
-    M::State: Clone + std::fmt::Debug + PartialEq + std::hash::Hash + Send + Sync,
-    M::Action: Clone + std::fmt::Debug + PartialEq + Send + Sync,
-{
-    let theirs = model.clone().checker().spawn_bfs().join();
-    let falls = theirs.discoveries().keys().any(|name| {
-        model.properties().iter().any(|property| property.name == *name && property.expectation == Expectation::Always)
-    });
-    for strategy in strategies() {
-        let ours = explore(model.clone(), &Options { strategy, ..Options::default() }).expect("it is searched");
-        assert_eq!(ours.fallen.is_some(), falls, "{name} by {strategy:?}");
-        if falls {
-            continue;
-        }
-        let counts = (ours.stats.unique, ours.stats.total);
-        assert_eq!(counts, (theirs.unique_state_count() as u64, theirs.state_count() as u64), "{name} by {strategy:?}");
-        if strategy.order == Order::BreadthFirst {
-            assert_eq!(ours.stats.depth as usize + 1, theirs.max_depth(), "{name}");
-        }
-        let reached: Vec<&str> = theirs.discoveries().into_keys().collect();
-        assert!(ours.reached.iter().all(|goal| reached.contains(goal)), "{name}: {:?} and {reached:?}", ours.reached);
-        assert_eq!(ours.reached.len(), reached.len(), "{name}: {:?} and {reached:?}", ours.reached);
-    }
-}
-
-fn quiet<M: Clone>(
-    explore: impl Fn(M, &Options, &mut dyn FnMut(seedbed_model::explore::Progress) -> bool) -> Result<Checked, String>,
-) -> impl Fn(M, &Options) -> Result<Checked, String> {
-    move |model, options| explore(model, options, &mut |_| true)
-}
-
 #[test]
 fn registers_on_every_network() {
     for (name, network) in [
@@ -230,8 +146,8 @@ fn registers_on_every_network() {
         ("duplicating", Network::new_unordered_duplicating([])),
         ("non-duplicating", Network::new_unordered_nonduplicating([])),
     ] {
-        agrees(name, registers(1, 2, network.clone()), quiet(explore_actors));
-        agrees(&format!("{name}, two copies"), registers(2, 2, network), quiet(explore_actors));
+        agree(name, single_copy::model(1, 2, network.clone()), quiet(explore_actors));
+        agree(&format!("{name}, two copies"), single_copy::model(2, 2, network), quiet(explore_actors));
     }
 }
 
@@ -242,7 +158,7 @@ fn timers_random_choices_crashes_and_losses() {
     {
         for lossy in [LossyNetwork::No, LossyNetwork::Yes] {
             for crashes in [0, 1] {
-                agrees(
+                agree(
                     &format!("{network:?}, {crashes} crashes"),
                     counters(network.clone(), lossy, crashes),
                     quiet(explore_actors),
@@ -266,8 +182,8 @@ fn equal_timers_of_two_actors_are_told_apart() {
 
 #[test]
 fn two_phase_commit_as_a_model() {
-    agrees("waits", TwoPhase { managers: 4, waits: true }, quiet(explore_model));
-    agrees("does not wait", TwoPhase { managers: 4, waits: false }, quiet(explore_model));
+    agree("waits", TwoPhase { managers: 4, waits: true }, quiet(explore_model));
+    agree("does not wait", TwoPhase { managers: 4, waits: false }, quiet(explore_model));
 }
 
 #[test]

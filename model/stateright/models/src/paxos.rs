@@ -9,11 +9,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use stateright::Expectation;
-use stateright::actor::register::{RegisterActor, RegisterMsg};
-use stateright::actor::{Actor, ActorModel, Id, Network, Out, majority, model_peers};
-use stateright::semantics::LinearizabilityTester;
-use stateright::semantics::register::Register;
+use stateright::actor::register::RegisterMsg;
+use stateright::actor::{Actor, Id, Network, Out, majority, model_peers};
+
+use crate::{Registers, Request, Value, registers};
 
 /// The round, then whose it is.
 type Ballot = (u32, Id);
@@ -21,9 +20,9 @@ type Ballot = (u32, Id);
 /// A write: its request, who asks, and what is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Write {
-    request: u64,
+    request: Request,
     client: Id,
-    value: char,
+    value: Value,
 }
 
 /// What an acceptor accepted last.
@@ -44,7 +43,8 @@ pub enum Internal {
     Decided(Ballot, Write),
 }
 
-type Msg = RegisterMsg<u64, char, Internal>;
+/// What travels.
+pub type Message = crate::Message<Internal>;
 
 /// A server: whom it talks to.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ pub struct State {
 }
 
 impl Actor for Server {
-    type Msg = Msg;
+    type Msg = Message;
     type State = State;
     type Timer = ();
     type Random = ();
@@ -81,7 +81,7 @@ impl Actor for Server {
         }
     }
 
-    fn on_msg(&self, id: Id, state: &mut Cow<'_, State>, src: Id, msg: Msg, out: &mut Out<Self>) {
+    fn on_msg(&self, id: Id, state: &mut Cow<'_, State>, src: Id, msg: Message, out: &mut Out<Self>) {
         match (state.is_decided, msg) {
             (true, RegisterMsg::Get(request)) => self.answer(state, src, request, out),
             (false, RegisterMsg::Put(request, value)) if state.proposal.is_none() => {
@@ -94,7 +94,7 @@ impl Actor for Server {
 }
 
 impl Server {
-    fn answer(&self, state: &State, client: Id, request: u64, out: &mut Out<Self>) {
+    fn answer(&self, state: &State, client: Id, request: Request, out: &mut Out<Self>) {
         let (_, write) = state.accepted.expect("who knows the decision has accepted it");
         out.send(client, RegisterMsg::GetOk(request, write.value));
     }
@@ -166,45 +166,9 @@ impl Server {
     }
 }
 
-/// What clients saw.
-type History = LinearizabilityTester<Id, Register<char>>;
-
-/// Three servers and `clients` clients, on a network that neither loses nor repeats and keeps no order.
-pub fn model(clients: usize) -> ActorModel<RegisterActor<Server>, (), History> {
+/// Three servers and `clients` clients.
+pub fn model(clients: usize, network: Network<Message>) -> Registers<Server> {
     const SERVERS: usize = 3;
-    let servers = (0..SERVERS).map(|index| RegisterActor::Server(Server { peers: model_peers(index, SERVERS) }));
-    let clients = (0..clients).map(|_| RegisterActor::Client { put_count: 1, server_count: SERVERS });
-    ActorModel::new((), LinearizabilityTester::new(Register('\0')))
-        .actors(servers)
-        .actors(clients)
-        .init_network(Network::new_unordered_nonduplicating([]))
-        .property(Expectation::Always, "linearizable", |_, state| state.history.serialized_history().is_some())
-        .property(Expectation::Sometimes, "value chosen", |_, state| {
-            let is_read = |msg: &Msg| matches!(msg, RegisterMsg::GetOk(_, value) if *value != '\0');
-            state.network.iter_deliverable().any(|envelope| is_read(envelope.msg))
-        })
-        .record_msg_in(RegisterMsg::record_returns)
-        .record_msg_out(RegisterMsg::record_invocations)
-}
-
-#[cfg(test)]
-mod tests {
-    use stateright::{Checker, Model};
-
-    use super::*;
-
-    #[test]
-    fn two_clients_have_stateright_s_own_count() {
-        let checker = model(2).checker().spawn_bfs().join();
-        checker.assert_properties();
-        assert_eq!(checker.unique_state_count(), 16_668);
-    }
-
-    #[test]
-    #[ignore = "half a minute: run by name"]
-    fn three_clients_have_stateright_s_own_count() {
-        let checker = model(3).checker().spawn_dfs().join();
-        checker.assert_properties();
-        assert_eq!((checker.unique_state_count(), checker.state_count()), (1_194_428, 2_420_477));
-    }
+    let servers = (0..SERVERS).map(|index| Server { peers: model_peers(index, SERVERS) });
+    registers(servers.collect(), clients, network)
 }
