@@ -19,7 +19,7 @@ pub fn shipped() -> Registry {
         .with::<LeaseTimers>(files!("../lease-timers", check, ["clock-beyond-bound", "crash", "drift"]))
         .with::<LeaseStamps>(files!("../lease-stamps", check, ["clock-beyond-bound", "crash", "jumps", "offsets"]))
         .with::<Paxos>(files!("../paxos", check, ["contention", "crash", "disks", "empty-disk"]))
-        .with::<Register>(files!("../register", check, ["crash", "lossy"]))
+        .with::<Register>(files!("../register", check, ["crash", "disks", "lossy", "stragglers"]))
         .with::<SeqPair>(files!("../seqpair", check, ["crash", "crossing"]))
         .with::<Leasing>(files!(
             "../leasing",
