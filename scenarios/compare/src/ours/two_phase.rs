@@ -187,7 +187,7 @@ impl Protocol for TwoPhaseCommit {
         if done.len() == usize::from(self.managers) {
             watch.reached(goal);
         }
-        if monitor.committed.len() > 0 && monitor.aborted.len() > 0 {
+        if !monitor.committed.is_empty() && !monitor.aborted.is_empty() {
             watch.violated(CONSISTENT, format!("{:?} committed, {:?} aborted", monitor.committed, monitor.aborted));
         }
     }
