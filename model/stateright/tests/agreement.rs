@@ -157,7 +157,7 @@ fn what_stateright_cannot_say_is_named_as_not_checked() {
     let Verdict::Violated(fell) = explored(&protocol, &bounds).verdict else { panic!("the explorer kills it") };
     let theirs = checked(&protocol, &bounds, Order::BreadthFirst, 1);
     assert_eq!(theirs.verdict, Verdict::Holds);
-    let said = format!("not checked: {} (reachable always)", fell.property);
+    let said = format!("not checked: {} (of the whole graph)", fell.property);
     assert!(theirs.abstractions.contains(&said), "{said}: {:?}", theirs.abstractions);
 }
 
