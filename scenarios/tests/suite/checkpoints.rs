@@ -61,7 +61,7 @@ fn a_check_that_is_killed_goes_on() {
 }
 
 #[test]
-#[ignore = "minutes: .ci/run --full"]
+#[ignore = "minutes, for fifty kills: .ci/run --full, in its step sweeps; five are tested always"]
 fn a_check_that_is_killed_at_fifty_moments_goes_on() {
     assert!(killed_and_resumed("killed-often", 50) > 10, "too few kills came after something was kept");
 }

@@ -20,7 +20,7 @@ fn paxos_with_two_clients() {
 }
 
 #[test]
-#[ignore = "a minute: run by name"]
+#[ignore = "a minute each, and much memory for stateright: .ci/run --full, in its step peers"]
 fn paxos_with_three_clients() {
     let said = agree("paxos", paxos::model(3, unordered()), quiet(explore_actors));
     assert_eq!(said, holds(1_194_428, 2_420_477, 28));
@@ -42,7 +42,7 @@ fn the_abd_register_with_three_servers_and_a_client() {
 }
 
 #[test]
-#[ignore = "a minute: run by name"]
+#[ignore = "a minute each, and much memory for stateright: .ci/run --full, in its step peers"]
 fn the_abd_register_with_three_servers_and_two_clients_in_order() {
     let said = agree("2 clients, in order", abd::model(3, 2, Network::new_ordered([])), quiet(explore_actors));
     assert_eq!(said, holds(1_212_979, 4_730_934, 41));
@@ -75,7 +75,7 @@ fn two_phase_commit_of_three_to_five() {
 }
 
 #[test]
-#[ignore = "a minute: run by name"]
+#[ignore = "a minute each, and much memory for stateright: .ci/run --full, in its step peers"]
 fn two_phase_commit_of_eight() {
     let said = agree("two-phase commit", two_phase_commit(8), quiet(explore_model));
     assert_eq!(said, holds(1_745_408, 18_507_778, 26));
