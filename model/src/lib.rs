@@ -4,6 +4,8 @@
 extern crate self as seedbed_model;
 
 pub mod canonical;
+pub mod clock;
+pub mod exact;
 pub mod explore;
 pub mod family;
 pub mod history;
@@ -12,6 +14,7 @@ pub mod journal;
 pub mod name;
 pub mod part;
 pub mod plain;
+pub mod player;
 pub mod property;
 pub mod protocol;
 pub mod record;
@@ -22,12 +25,15 @@ pub mod trace;
 pub mod world;
 
 pub use canonical::{Canonical, Decoder, Encoder, Malformed, Renaming, SplitPart, decoding, encoding, hash};
+pub use clock::{Clock, NodeClock};
+pub use exact::{ExactScript, ExactStep, Move, Playback, exact, replay_exact};
 pub use family::Family;
 pub use host::{Client, Disk, Host, Kept, Local, Phase};
 pub use journal::Journal;
 pub use name::{Incarnation, Never, NodeId, NodeSet, Nonce, OpId, Stream, Tag, TagKind, TagSpace};
 pub use part::{Part, Trail};
 pub use plain::{Driver, Envelope, Plain};
+pub use player::Player;
 pub use property::{Kind, Property, UNKNOWN, Violation, Watch};
 pub use protocol::{
     Context, Data, Effect, Embedding, Event, Input, Mutant, Mutants, Offers, Outcome, Protocol, Relevance,

@@ -93,6 +93,25 @@ pub struct Plain<P: Protocol, D> {
     scratch: Scratch,
 }
 
+/// What effects and notes are written to lies empty between steps: a copy has its own.
+impl<P: Protocol, D: Clone> Clone for Plain<P, D> {
+    fn clone(&self) -> Self {
+        Plain {
+            protocol: self.protocol.clone(),
+            hosts: self.hosts.clone(),
+            timers: self.timers.clone(),
+            monitor: self.monitor.clone(),
+            deadlines: self.deadlines.clone(),
+            cuts: self.cuts.clone(),
+            violations: self.violations.clone(),
+            reached: self.reached.clone(),
+            driver: self.driver.clone(),
+            effects: Vec::new(),
+            scratch: Scratch::default(),
+        }
+    }
+}
+
 #[derive(Default)]
 struct Scratch {
     reached: Vec<&'static str>,

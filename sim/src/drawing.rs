@@ -2,7 +2,9 @@
 
 use seedbed_model::{NodeId, Protocol, Ratio, Span};
 
-use crate::clock::{self, NodeClock};
+use seedbed_model::NodeClock;
+
+use crate::clock;
 use crate::faults::{Fault, NamedClock, Plan, TimedFault, Ways};
 use crate::mix::FaultMix;
 use crate::seed::Seed;

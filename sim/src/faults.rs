@@ -14,7 +14,7 @@
 use seedbed_model::{Protocol, Ratio, Span, Stream, hash};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::NodeClock;
+use seedbed_model::NodeClock;
 
 /// What goes wrong in a run, and when. What a file leaves out does not happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

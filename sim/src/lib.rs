@@ -35,12 +35,12 @@ mod trace;
 mod words;
 
 pub use certify::uncertifiable;
-pub use clock::NodeClock;
 pub use determinism::{Divergence, check_determinism};
 pub use drawing::plan;
 pub use faults::{Fault, NamedClock, Plan, TimedFault, Ways};
 pub use run::{End, Found, Run, simulate, simulate_plan};
 pub use seed::Seed;
+pub use seedbed_model::NodeClock;
 pub use settings::{ClockSettings, Costs, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};
 pub use sweep::sweep;
 pub use trace::{Recorder, Tracer};

@@ -5,11 +5,11 @@ use seedbed_model::{
 };
 
 use crate::agenda::{Agenda, Due};
-use crate::clock::Clock;
 use crate::network::{Fate, Links};
 use crate::settings::{Settings, SpanRange};
 use crate::shape::{served, transfer};
 use crate::stream::{Label, Streams, below, between};
+use seedbed_model::Clock;
 
 /// How far each of a node's streams was read.
 #[derive(Debug, Clone, Copy, Default)]

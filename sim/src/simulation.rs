@@ -9,7 +9,6 @@ use seedbed_model::{
 };
 
 use crate::agenda::Due;
-use crate::clock::{Clock, NodeClock};
 use crate::faults::{Fault, Plan};
 use crate::injection::index;
 use crate::network::{Links, Network};
@@ -19,6 +18,7 @@ use crate::seed::Seed;
 use crate::settings::Settings;
 use crate::stream::Streams;
 use crate::trace::Tracer;
+use seedbed_model::{Clock, NodeClock};
 
 /// A decision that is open.
 struct Offer<P: Protocol> {

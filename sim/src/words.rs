@@ -4,7 +4,6 @@ use std::fmt;
 
 use seedbed_model::Span;
 
-use crate::clock::NodeClock;
 use crate::faults::{Fault, NamedClock, Plan, Ways};
 
 /// One line for each fault and each clock.
@@ -20,17 +19,6 @@ impl fmt::Display for Plan {
             writeln!(f, "the clock of {node}: {clock}")?;
         }
         self.faults.iter().try_for_each(|timed| writeln!(f, "{}: {}", timed.at, timed.fault))
-    }
-}
-
-impl fmt::Display for NodeClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "timers run {} of their spans, stamps are off by {}", self.rate, Signed(self.offset_ns))?;
-        write!(f, " at the start and by {} at most", self.offset_max)?;
-        if self.jump_max > Span::ZERO {
-            write!(f, ", {} more after jumps", self.jump_max)?;
-        }
-        Ok(())
     }
 }
 
