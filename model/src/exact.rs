@@ -117,49 +117,38 @@ impl<P: Protocol> Playback<P> {
     }
 
     /// Time passes, from end to end of timers and deadlines, which lapse each at its own instant: those of an instant node
-    /// by node, deadlines last. Stops where a property falls.
+    /// by node, in the order in which they were set, deadlines last. Stops where a property falls.
     fn pass(&mut self, span: Span) {
         let until = self.world.driver.now + span.0;
-        while let Some(at) = self.next_end(until) {
+        let mut lapsed: Vec<(u64, Lapse<P::Timer>)> = Vec::new();
+        while let Some((at, ended)) = self.world.driver.next_end(until) {
             self.world.driver.now = at;
-            if self.lapse(at) {
-                return;
+            // A timer may have been set twice to the same end, or to another one since.
+            if self.ends_at(&ended, at) && !lapsed.contains(&(at, ended.clone())) {
+                lapsed.retain(|(other, _)| *other == at);
+                lapsed.push((at, ended.clone()));
+                self.lapse(ended);
+                if !self.world.violations.is_empty() {
+                    return;
+                }
             }
         }
         self.world.driver.now = until;
     }
 
-    /// The next end of a timer or a deadline, no later than `until` [ns].
-    fn next_end(&self, until: u64) -> Option<u64> {
-        let now = self.world.driver.now;
-        let timers = self.world.timers.iter().flat_map(|timers| timers.iter().map(|(_, end)| end));
-        let ends = timers.chain(self.world.deadlines.iter().map(|(_, end)| end));
-        ends.filter(|end| *end > now && *end <= until).min()
+    fn ends_at(&self, ended: &Lapse<P::Timer>, at: u64) -> bool {
+        let end = match ended {
+            Lapse::Timer(node, timer) => self.world.timers[node.index()].end(timer),
+            Lapse::Deadline(id) => self.world.deadlines.end(id),
+        };
+        end == Some(at)
     }
 
-    /// Whether a property fell.
-    fn lapse(&mut self, at: u64) -> bool {
-        let nodes = self.world.timers.iter().enumerate();
-        let timers: Vec<(NodeId, P::Timer)> = nodes
-            .flat_map(|(node, timers)| {
-                let ended = timers.iter().filter(move |(_, end)| *end == at);
-                ended.map(move |(timer, _)| (NodeId(node as u16), timer.clone()))
-            })
-            .collect();
-        for (node, timer) in timers {
-            world::lapse(&mut self.world, Lapse::Timer(node, timer));
-            if !self.world.violations.is_empty() {
-                return true;
-            }
-        }
-        loop {
-            let due = self.world.deadlines.iter().find(|(_, end)| *end == at).map(|(id, _)| *id);
-            let Some(id) = due else { return false };
-            world::lapse(&mut self.world, Lapse::Deadline(id));
+    fn lapse(&mut self, ended: Lapse<P::Timer>) {
+        let deadline = if let Lapse::Deadline(id) = ended { Some(id) } else { None };
+        world::lapse(&mut self.world, ended);
+        if let Some(id) = deadline {
             self.world.driver.heard(NodeId(0), Effect::Happened(Event::Deadline(id)));
-            if !self.world.violations.is_empty() {
-                return true;
-            }
         }
     }
 

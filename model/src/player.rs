@@ -11,6 +11,7 @@ use crate::plain::{Driver, Envelope};
 use crate::protocol::{Effect, Protocol};
 use crate::script::lengths;
 use crate::time::{Span, Stamp};
+use crate::world::Lapse;
 
 /// What [`crate::exact::Playback`] asks and tells.
 #[derive_where(Clone)]
@@ -30,6 +31,11 @@ pub struct Player<P: Protocol> {
     pub observed: bool,
     /// Effects since they were last taken; empty unless `observed`.
     pub effects: Vec<(NodeId, Effect<P>)>,
+    /// Ends of timers and deadlines that lie ahead, with those that were moved since. In the order in which they lapse: by
+    /// instant, then timers by node and in the order set, then deadlines in the order set.
+    ends: BTreeMap<(u64, bool, NodeId, u64), Lapse<P::Timer>>,
+    /// Ends noted so far.
+    end_count: u64,
     /// Lengths are answers in whole ticks, as in an explorer's script.
     pub(crate) tick: Option<Span>,
     protocol: P,
@@ -60,6 +66,8 @@ impl<P: Protocol> Player<P> {
             unsynced: BTreeMap::new(),
             observed: false,
             effects: Vec::new(),
+            ends: BTreeMap::new(),
+            end_count: 0,
             tick: None,
             clocks: (0..protocol.nodes().len()).map(clock).collect(),
             protocol: protocol.clone(),
@@ -115,6 +123,21 @@ impl<P: Protocol> Player<P> {
     pub(crate) fn heard(&mut self, node: NodeId, effect: Effect<P>) {
         if self.observed {
             self.effects.push((node, effect));
+        }
+    }
+
+    /// Takes the first end that is noted, if it is no later than `until` [ns].
+    pub(crate) fn next_end(&mut self, until: u64) -> Option<(u64, Lapse<P::Timer>)> {
+        let entry = self.ends.first_entry().filter(|entry| entry.key().0 <= until)?;
+        Some((entry.key().0, entry.remove()))
+    }
+
+    fn note_end(&mut self, end: u64, node: NodeId, lapse: Lapse<P::Timer>) {
+        // What is set for nothing is due at once and never ends.
+        if end > self.now {
+            let is_deadline = matches!(lapse, Lapse::Deadline(_));
+            self.ends.insert((end, is_deadline, node, self.end_count), lapse);
+            self.end_count += 1;
         }
     }
 
@@ -178,6 +201,12 @@ impl<P: Protocol> Driver<P> for Player<P> {
         if let Some(place) = self.place(envelope) {
             self.flight.remove(&place);
         }
+    }
+    fn armed(&mut self, node: NodeId, timer: &P::Timer, end: u64) {
+        self.note_end(end, node, Lapse::Timer(node, timer.clone()));
+    }
+    fn deadline_set(&mut self, id: u32, end: u64) {
+        self.note_end(end, NodeId(0), Lapse::Deadline(id));
     }
     fn persisted(&mut self, node: NodeId, stream: Stream, _: &P::Record) {
         self.unsynced.entry((node, stream)).or_default().push_back(self.now);

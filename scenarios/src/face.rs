@@ -100,6 +100,9 @@ pub(crate) trait Face: Send + Sync {
     /// What the clients of a run see goes to `sink`, as it happens.
     fn history(&self, setup: &Setup, settings: &Settings, seed: Seed, sink: &mut dyn FnMut(Seen))
     -> Result<(), String>;
+    /// How many effects a run has, or how its exact script differs from it.
+    #[cfg(test)]
+    fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String>;
     /// The first difference between two runs of one seed, in words.
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String>;
 }
@@ -219,6 +222,10 @@ impl<F: Family> Face for FamilyFace<F> {
     ) -> Result<(), String> {
         drive::history(&Self::build(setup)?, settings, seed, sink);
         Ok(())
+    }
+    #[cfg(test)]
+    fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String> {
+        crate::exactness::compare(&Self::build(setup)?, settings, seed)
     }
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String> {
         Ok(drive::divergence(&Self::build(setup)?, settings, seed))

@@ -15,6 +15,8 @@ mod command;
 mod console;
 mod drive;
 mod engine;
+#[cfg(test)]
+mod exactness;
 pub mod exit;
 mod exploration;
 mod face;

@@ -10,7 +10,7 @@
 //!   for people;
 //! - `agenda`, `scheduler`, `simulation`, `costs`, `injection`: the loop, the queues at nodes, the faults;
 //! - `certify`: what of a run the explorer does not have;
-//! - `run`, `sweep`: one run, many runs;
+//! - `run`, `sweep`: one run, many runs; `recording`: a run as an exact script;
 //! - `trace`, `determinism`: watching a run, checking that a seed has one.
 
 mod agenda;
@@ -23,6 +23,7 @@ mod faults;
 mod injection;
 mod mix;
 mod network;
+mod recording;
 mod run;
 mod scheduler;
 mod seed;
@@ -38,6 +39,7 @@ pub use certify::uncertifiable;
 pub use determinism::{Divergence, check_determinism};
 pub use drawing::plan;
 pub use faults::{Fault, NamedClock, Plan, TimedFault, Ways};
+pub use recording::record;
 pub use run::{End, Found, Run, simulate, simulate_plan};
 pub use seed::Seed;
 pub use seedbed_model::NodeClock;
