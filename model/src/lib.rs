@@ -20,6 +20,7 @@ pub mod protocol;
 pub mod record;
 pub mod script;
 pub mod serial;
+pub mod signature;
 pub mod time;
 pub mod trace;
 pub mod world;
@@ -42,6 +43,7 @@ pub use protocol::{
 pub use script::{Replayed, Script, ScriptStep, Scripted, replay};
 pub use seedbed_derive::Canonical;
 pub use serial::{NumberKind, Serial};
+pub use signature::Signature;
 pub use time::{ClockBound, Ratio, Span, Stamp, Timers};
 pub use trace::TraceStep;
 pub use world::{Applied, Choice, Named, Refused, Store, apply};

@@ -11,6 +11,7 @@
 //! - `agenda`, `scheduler`, `simulation`, `costs`, `injection`: the loop, the queues at nodes, the faults;
 //! - `certify`: what of a run the explorer does not have;
 //! - `run`, `sweep`: one run, many runs; `recording`: a run as an exact script;
+//! - `shrink`: from a run that falls to a smaller one that falls alike;
 //! - `trace`, `determinism`: watching a run, checking that a seed has one.
 
 mod agenda;
@@ -29,6 +30,7 @@ mod scheduler;
 mod seed;
 mod settings;
 mod shape;
+pub mod shrink;
 mod simulation;
 mod stream;
 mod sweep;

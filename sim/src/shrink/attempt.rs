@@ -1,0 +1,173 @@
+//! One try: some pieces, played from the start.
+
+use seedbed_model::exact::Origin;
+use seedbed_model::signature::{Shape, Signature};
+use seedbed_model::{Choice, ExactScript, ExactStep, Local, Move, NodeClock, NodeId, Playback, Protocol, Span};
+
+use super::Found;
+use super::limits::{Limits, note_disk};
+use super::measure::{Size, roughness};
+use super::pieces::Piece;
+
+/// What tries have in common.
+pub(crate) struct Attempt<'a, P: Protocol> {
+    protocol: &'a P,
+    names: Vec<String>,
+    untimed: bool,
+    pub(crate) clocks: Vec<NodeClock>,
+    /// What the world keeps to; nothing, where that is still to be found out.
+    limits: Option<Limits>,
+    /// What must go wrong; anything, if nothing is said.
+    wanted: Option<Signature>,
+}
+
+/// A try under way.
+struct Play<P: Protocol> {
+    playback: Playback<P>,
+    /// `numbers[id]` is the number of the step that the piece became; 0 for none.
+    numbers: Vec<u32>,
+    done: Vec<Piece<P>>,
+    /// The next id for time that passes by itself.
+    next: u32,
+}
+
+impl<'a, P: Protocol> Attempt<'a, P> {
+    pub(crate) fn new(
+        protocol: &'a P,
+        script: &ExactScript<P>,
+        limits: Option<Limits>,
+        wanted: Option<Signature>,
+    ) -> Self {
+        let names = protocol.nodes();
+        Attempt { protocol, names, untimed: script.untimed, clocks: script.clocks.clone(), limits, wanted }
+    }
+
+    /// Plays the pieces. The run as it happened, if it falls as it should.
+    pub(crate) fn run<'p>(&self, pieces: impl Iterator<Item = &'p Piece<P>> + Clone) -> Option<Found<P>> {
+        let most = pieces.clone().map(|piece| piece.id).max().unwrap_or(0);
+        let mut play = Play {
+            playback: Playback::new(self.protocol, self.untimed, &self.clocks),
+            numbers: vec![0; most as usize + 1],
+            done: Vec::new(),
+            next: most + 1,
+        };
+        for piece in pieces {
+            self.piece(&mut play, piece);
+            if !play.playback.world.violations.is_empty() {
+                return self.judged(play);
+            }
+        }
+        self.await_deadlines(&mut play);
+        if play.playback.world.violations.is_empty() { None } else { self.judged(play) }
+    }
+
+    /// What is owed by an instant falls if time goes on until then.
+    fn await_deadlines(&self, play: &mut Play<P>) {
+        while let Some(end) = play.playback.world.deadlines.iter().map(|(_, end)| end).min() {
+            let span = Span(end.saturating_sub(play.playback.world.driver.now));
+            let id = play.fresh();
+            if span.0 == 0 || !self.elapse(play, id, span) || !play.playback.world.violations.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn judged(&self, play: Play<P>) -> Option<Found<P>> {
+        let violation = play.playback.world.violations.first()?;
+        let shapes: Vec<Shape> = play.done.iter().map(|piece| Shape::of(&self.names, &piece.step.what)).collect();
+        let signature = Signature::of(&self.names, violation, &shapes);
+        if self.wanted.as_ref().is_some_and(|wanted| !wanted.is_like(&signature)) {
+            return None;
+        }
+        let size = Size::of(&play.done, &self.clocks);
+        let roughness =
+            roughness(&play.done) + self.clocks.iter().map(|clock| u64::from(*clock != NodeClock::EXACT)).sum::<u64>();
+        Some(Found { pieces: play.done, signature, size, roughness })
+    }
+
+    /// Lets the piece happen, if it can.
+    fn piece(&self, play: &mut Play<P>, piece: &Piece<P>) {
+        match piece.step.choice() {
+            Some(Choice::Elapse(span)) => drop(self.elapse(play, piece.id, *span)),
+            Some(Choice::At(node, Local::Fire(timer))) => {
+                if self.wait(play, *node, timer) {
+                    play.take(piece, piece.step.clone(), None);
+                }
+            }
+            Some(Choice::Deliver(_) | Choice::Duplicate(_) | Choice::Lose(_)) => {
+                if let Some((step, aim)) = play.aimed(piece) {
+                    play.take(piece, step, Some(aim));
+                }
+            }
+            _ => play.take(piece, piece.step.clone(), None),
+        }
+    }
+
+    /// Whether the node can be told of its timer, once what is left of it has passed; `false` if a property fell meanwhile.
+    fn wait(&self, play: &mut Play<P>, node: NodeId, timer: &P::Timer) -> bool {
+        let world = &play.playback.world;
+        let Some(end) = world.timers[node.index()].end(timer) else { return false };
+        if self.untimed || end <= world.driver.now {
+            return true;
+        }
+        let (span, id) = (Span(end - world.driver.now), play.fresh());
+        self.elapse(play, id, span) && play.playback.world.violations.is_empty()
+    }
+
+    /// Lets time pass, if it may. Two spans in a row are one.
+    fn elapse(&self, play: &mut Play<P>, id: u32, span: Span) -> bool {
+        if span.0 == 0 || self.limits.is_some_and(|limits| !limits.allow(&play.playback, span)) {
+            return false;
+        }
+        let before = play.playback.world.driver.now;
+        let step = ExactStep::of(Choice::Elapse(span));
+        if play.playback.take(&step).is_err() {
+            return false;
+        }
+        let passed = Span(play.playback.world.driver.now - before);
+        match play.done.last_mut().map(|piece| &mut piece.step.what) {
+            Some(Move::Choice(Choice::Elapse(last))) => *last = *last + passed,
+            _ => play.done.push(Piece { id, step: ExactStep::of(Choice::Elapse(passed)), origin: None }),
+        }
+        true
+    }
+}
+
+impl<P: Protocol> Play<P> {
+    fn fresh(&mut self) -> u32 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// The step with the message that is meant, as it is this time.
+    fn aimed(&self, piece: &Piece<P>) -> Option<(ExactStep<P>, Origin)> {
+        let origin = piece.origin?;
+        let step = *self.numbers.get(origin.step as usize).filter(|number| **number > 0)?;
+        let aim = Origin { step, nth: origin.nth };
+        let flying = self.playback.world.driver.flight.get(&aim)?;
+        let (old, envelope) = (piece.step.choice()?, flying.envelope.clone());
+        let choice = match old {
+            // Another receiver's message is another one.
+            Choice::Deliver(old) if old.to == envelope.to => Choice::Deliver(envelope),
+            Choice::Duplicate(old) if old.to == envelope.to => Choice::Duplicate(envelope),
+            Choice::Lose(old) if old.to == envelope.to => Choice::Lose(envelope),
+            _ => return None,
+        };
+        Some((ExactStep { what: Move::Choice(choice), ..piece.step.clone() }, aim))
+    }
+
+    fn take(&mut self, piece: &Piece<P>, step: ExactStep<P>, aim: Option<Origin>) {
+        self.playback.world.driver.aim = aim;
+        let taken = self.playback.take(&step);
+        self.playback.world.driver.aim = None;
+        let number = self.playback.world.driver.step;
+        let Ok(applied) = taken else { return };
+        note_disk(&mut self.playback, &step, applied);
+        if let Some(place) = self.numbers.get_mut(piece.id as usize) {
+            *place = number;
+        }
+        let origin = piece.origin;
+        let step = self.playback.taken(step.what);
+        self.done.push(Piece { id: piece.id, step, origin });
+    }
+}

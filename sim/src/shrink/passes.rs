@@ -1,0 +1,273 @@
+//! What is tried, in which order. Delta debugging (Zeller and Hildebrandt 2002) over nodes, faults and steps: larger parts
+//! are left out before smaller ones, and single ones until none can be. Then numbers are made rounder.
+
+use std::collections::BTreeSet;
+
+use seedbed_model::{Choice, ExactStep, Move, NodeClock, NodeId, Protocol, Span};
+
+use super::attempt::Attempt;
+use super::measure::{digits, is_odd};
+use super::pieces::Piece;
+use super::{Budget, Found, Progress};
+
+/// A search under way.
+pub(crate) struct Search<'a, 'b, 'c, P: Protocol> {
+    attempt: Attempt<'a, P>,
+    best: Found<P>,
+    budget: &'b mut Budget<'c>,
+    tries: u64,
+    is_over: bool,
+}
+
+impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
+    pub(crate) fn new(attempt: Attempt<'a, P>, best: Found<P>, budget: &'b mut Budget<'c>) -> Self {
+        Search { attempt, best, budget, tries: 0, is_over: false }
+    }
+
+    /// Whether the end is 1-minimal; otherwise the budget ran out.
+    pub(crate) fn run(&mut self) -> bool {
+        self.without_waiting();
+        loop {
+            let before = self.best.measure();
+            self.nodes();
+            self.faults();
+            self.steps();
+            self.clocks();
+            self.numbers();
+            if self.is_over || self.best.measure() == before {
+                return !self.is_over;
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> (u64, Found<P>, Vec<NodeClock>) {
+        let mut clocks = self.attempt.clocks;
+        let used = clocks.iter().rposition(|clock| *clock != NodeClock::EXACT).map_or(0, |last| last + 1);
+        clocks.truncate(used);
+        (self.tries, self.best, clocks)
+    }
+
+    /// Adopts the pieces that are kept, if they fall and are smaller.
+    fn keep(&mut self, keep: impl Fn(usize, &Piece<P>) -> bool) -> bool {
+        if !self.may_try() {
+            return false;
+        }
+        let kept = self.best.pieces.iter().enumerate().filter(|(index, piece)| keep(*index, piece));
+        let found = self.attempt.run(kept.map(|(_, piece)| piece));
+        self.adopt(found)
+    }
+
+    /// Adopts the pieces with one of them changed, if they fall and are smaller.
+    fn change(&mut self, index: usize, changed: Piece<P>) -> bool {
+        if !self.may_try() {
+            return false;
+        }
+        let others = self.best.pieces.iter().enumerate();
+        let pieces = others.map(|(other, piece)| if other == index { &changed } else { piece });
+        let found = self.attempt.run(pieces);
+        self.adopt(found)
+    }
+
+    fn adopt(&mut self, found: Option<Found<P>>) -> bool {
+        match found {
+            Some(found) if found.measure() < self.best.measure() => {
+                self.best = found;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn may_try(&mut self) -> bool {
+        let progress = Progress { tries: self.tries, size: self.best.size };
+        self.is_over = self.is_over || self.tries >= self.budget.tries || !(self.budget.watch)(progress);
+        self.tries += u64::from(!self.is_over);
+        !self.is_over
+    }
+
+    /// Time passes only for timers that are told, and at the end.
+    fn without_waiting(&mut self) {
+        let last = self.best.pieces.iter().rposition(Piece::is_time);
+        self.keep(|index, piece| !piece.is_time() || Some(index) == last);
+        self.keep(|_, piece| !piece.is_time());
+    }
+
+    fn nodes(&mut self) {
+        let nodes: Vec<NodeId> =
+            self.best.pieces.iter().filter(|piece| piece.is_start()).filter_map(Piece::node).collect();
+        self.groups(&nodes.into_iter().rev().map(Group::from).collect::<Vec<_>>());
+    }
+
+    /// A fault with what ends it at the same node.
+    fn faults(&mut self) {
+        let ids: Vec<u32> = self.best.pieces.iter().filter(|piece| piece.is_fault()).map(|piece| piece.id).collect();
+        let with_repair = ids.iter().map(|id| Group::Pieces(self.with_repair(*id))).collect::<Vec<_>>();
+        self.groups(&with_repair);
+        self.copies();
+    }
+
+    /// A copy whose message need not arrive too is the message.
+    fn copies(&mut self) {
+        for index in 0..self.best.pieces.len() {
+            let Some(piece) = self.best.pieces.get(index) else { return };
+            if let Some(Choice::Duplicate(envelope)) = piece.step.choice() {
+                let what = Move::Choice(Choice::Deliver(envelope.clone()));
+                let changed = Piece { step: ExactStep { what, ..piece.step.clone() }, ..piece.clone() };
+                self.change(index, changed);
+            }
+        }
+    }
+
+    fn with_repair(&self, id: u32) -> BTreeSet<u32> {
+        let mut group = BTreeSet::from([id]);
+        let Some(at) = self.best.pieces.iter().position(|piece| piece.id == id) else { return group };
+        let fault = &self.best.pieces[at];
+        let mends = |piece: &&Piece<P>| match (fault.step.choice(), piece.step.choice()) {
+            (Some(Choice::Cut(from, to)), Some(Choice::Heal(a, b))) => (from, to) == (a, b),
+            _ => piece.is_repair() && piece.node().is_some() && piece.node() == fault.node(),
+        };
+        group.extend(self.best.pieces[at..].iter().find(mends).map(|piece| piece.id));
+        group
+    }
+
+    /// Leaves out groups: halves of them, quarters, and so on to single ones.
+    fn groups(&mut self, groups: &[Group]) {
+        let mut size = groups.len();
+        while size > 0 && !self.is_over {
+            for part in groups.chunks(size) {
+                self.keep(|_, piece| !part.iter().any(|group| group.has(piece)));
+            }
+            size /= 2;
+        }
+    }
+
+    /// Leaves out steps until none can be.
+    fn steps(&mut self) {
+        let mut size = self.best.pieces.len() / 2;
+        while size > 0 && !self.is_over {
+            let before = self.best.size.steps;
+            self.windows(size);
+            size = match self.best.size.steps < before && size == 1 {
+                true => 1,
+                false => size / 2,
+            };
+        }
+    }
+
+    /// From the end to the start: what comes last hangs on what comes first, not the other way round.
+    fn windows(&mut self, size: usize) {
+        let mut end = self.best.pieces.len();
+        while end > 0 && !self.is_over {
+            let start = end.saturating_sub(size);
+            self.keep(|index, _| !(start..end).contains(&index));
+            end = start.min(self.best.pieces.len());
+        }
+    }
+
+    fn clocks(&mut self) {
+        for index in 0..self.attempt.clocks.len() {
+            let drawn = self.attempt.clocks[index];
+            let exact = NodeClock { rate: NodeClock::EXACT.rate, offset_ns: 0, ..drawn };
+            for simpler in [NodeClock::EXACT, exact, NodeClock { offset_ns: 0, ..drawn }] {
+                if (is_odd(&drawn) || drawn != NodeClock::EXACT) && simpler != drawn && self.may_try() {
+                    self.attempt.clocks[index] = simpler;
+                    let found = self.attempt.run(self.best.pieces.iter());
+                    if self.adopt(found) {
+                        break;
+                    }
+                    self.attempt.clocks[index] = drawn;
+                }
+            }
+        }
+    }
+
+    fn numbers(&mut self) {
+        for index in (0..self.best.pieces.len()).rev() {
+            // What comes before stays in place unless the run gets shorter; then there is another round.
+            let Some(piece) = self.best.pieces.get(index).cloned() else { continue };
+            for changed in simpler(&piece) {
+                if self.change(index, changed) {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// What is left out together.
+enum Group {
+    Nodes(BTreeSet<NodeId>),
+    Pieces(BTreeSet<u32>),
+}
+
+impl From<NodeId> for Group {
+    fn from(node: NodeId) -> Self {
+        Group::Nodes(BTreeSet::from([node]))
+    }
+}
+
+impl Group {
+    fn has<P: Protocol>(&self, piece: &Piece<P>) -> bool {
+        match self {
+            Group::Nodes(nodes) => piece.node().is_some_and(|node| nodes.contains(&node)),
+            Group::Pieces(ids) => ids.contains(&piece.id),
+        }
+    }
+}
+
+/// The piece with simpler answers, lengths or spans; the simplest first.
+fn simpler<P: Protocol>(piece: &Piece<P>) -> Vec<Piece<P>> {
+    let mut found = Vec::new();
+    if piece.step.answers.iter().any(|answer| *answer > 0) {
+        let mut changed = piece.clone();
+        changed.step.answers.clear();
+        found.push(changed);
+        for index in 0..piece.step.answers.len() {
+            let mut changed = piece.clone();
+            changed.step.answers[index] = 0;
+            found.push(changed);
+        }
+    }
+    if !piece.step.lengths.is_empty() {
+        let mut changed = piece.clone();
+        changed.step.lengths.clear();
+        found.push(changed);
+    }
+    if let Some(Choice::Elapse(span)) = piece.step.choice() {
+        found.extend(rounder(*span).into_iter().map(|span| {
+            let mut changed = piece.clone();
+            changed.step.what = Move::Choice(Choice::Elapse(span));
+            changed
+        }));
+    }
+    found
+}
+
+/// Spans with fewer digits than `span`, the roundest first: down to each of its digits, up, and powers of ten.
+fn rounder(span: Span) -> Vec<Span> {
+    let mut found: Vec<Span> = Vec::new();
+    let mut unit = 1u64;
+    while unit <= span.0 {
+        found.extend([Span(unit), Span(span.0 / unit * unit), Span(span.0.div_ceil(unit) * unit)]);
+        unit = unit.saturating_mul(10);
+    }
+    found.retain(|other| other.0 > 0 && digits(*other) < digits(span));
+    found.sort_by_key(|span| (digits(*span), *span));
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounder_spans_have_fewer_digits() {
+        let found = rounder(Span(1_234_000));
+        assert!(
+            found.contains(&Span(1_000_000)) && found.contains(&Span(1_230_000)) && found.contains(&Span(2_000_000))
+        );
+        assert!(found.iter().all(|span| digits(*span) < 4));
+        assert_eq!(rounder(Span(3_000)), []);
+    }
+}
