@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::name::{NodeId, TagSpace};
 use crate::part::{Part, Trail};
+use crate::text::{TextReader, TextWriter, Unreadable};
 use crate::time::Stamp;
 
 /// A value with one canonical encoding, whose tags, node ids and stamps can be renamed.
@@ -30,6 +31,19 @@ pub trait Canonical: Sized {
     /// # Errors
     /// On bytes that no value encodes to. Trailing bytes are the caller's business.
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed>;
+
+    /// Writes the value as text, by name: see [`crate::text`].
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.opaque(self);
+    }
+
+    /// Reads back what [`Self::write`] wrote.
+    ///
+    /// # Errors
+    /// On text that is no value's.
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        input.opaque()
+    }
 
     /// Shows every tag, node id and stamp inside to `names`, in encoding order, to be read or replaced.
     fn rename(&mut self, names: &mut dyn Renaming) {
@@ -254,6 +268,12 @@ impl<T: Canonical> Canonical for Part<T> {
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         input.part()
     }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        self.untracked().write(out);
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        T::read(input).map(Part::new)
+    }
     fn rename(&mut self, names: &mut dyn Renaming) {
         names.part(true);
         self.untracked_mut().rename(names);
@@ -273,6 +293,12 @@ macro_rules! canonical_unsigned {
                 let number = input.number()?;
                 Self::try_from(number).map_err(|_| input.malformed(format!("{number} is too large for {}", stringify!($int))))
             }
+            fn write(&self, out: &mut TextWriter<'_>) {
+                out.push(&self.to_string());
+            }
+            fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+                input.number()
+            }
         }
     )*};
 }
@@ -287,6 +313,12 @@ impl Canonical for u8 {
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         input.byte()
     }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.push(&self.to_string());
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        input.number()
+    }
 }
 
 /// Zigzag, so that small negative numbers are short too.
@@ -297,6 +329,12 @@ impl Canonical for i64 {
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         let number = input.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.push(&self.to_string());
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        input.number()
     }
 }
 
@@ -313,6 +351,16 @@ impl Canonical for bool {
             other => Err(input.unknown_variant(other, 2)),
         }
     }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.push(if *self { "true" } else { "false" });
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        match input.word()? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            other => Err(input.unknown("truth", other, &["true", "false"])),
+        }
+    }
 }
 
 impl Canonical for String {
@@ -323,6 +371,12 @@ impl Canonical for String {
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         let bytes = Vec::<u8>::decode(input)?;
         String::from_utf8(bytes).map_err(|_| input.malformed("not UTF-8".into()))
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.push(&format!("{self:?}"));
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        input.quoted()
     }
 }
 
@@ -335,6 +389,21 @@ impl<T: Canonical> Canonical for Option<T> {
     }
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         Ok(if bool::decode(input)? { Some(T::decode(input)?) } else { None })
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        match self {
+            Some(value) => out.list(("Some(", ")"), [value], |out, value| value.write(out)),
+            None => out.push("None"),
+        }
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        if input.takes("None") {
+            return Ok(None);
+        }
+        input.expect("Some(")?;
+        let value = T::read(input)?;
+        input.expect(")")?;
+        Ok(Some(value))
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         if let Some(value) = self {
@@ -349,6 +418,12 @@ impl<T: Canonical> Canonical for Box<T> {
     }
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         T::decode(input).map(Box::new)
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        (**self).write(out);
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        T::read(input).map(Box::new)
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         (**self).rename(names);
@@ -371,6 +446,12 @@ impl<T: Canonical> Canonical for Vec<T> {
         }
         Ok(items)
     }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.list(("[", "]"), self, |out, item| item.write(out));
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        input.list(("[", "]"), T::read)
+    }
     fn rename(&mut self, names: &mut dyn Renaming) {
         for item in self {
             item.rename(names);
@@ -391,6 +472,12 @@ impl<T: Canonical + Ord> Canonical for BTreeSet<T> {
             return Err(input.malformed("a set out of order".into()));
         }
         Ok(items.into_iter().collect())
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.list(("[", "]"), self, |out, item| item.write(out));
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        Ok(input.list(("[", "]"), T::read)?.into_iter().collect())
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         *self = std::mem::take(self)
@@ -418,6 +505,21 @@ impl<K: Canonical + Ord, V: Canonical> Canonical for BTreeMap<K, V> {
         }
         Ok(items.into_iter().collect())
     }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.list(("{", "}"), self, |out, (key, value)| {
+            key.write(out);
+            out.push(": ");
+            value.write(out);
+        });
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        let pair = |input: &mut TextReader<'_>| {
+            let key = K::read(input)?;
+            input.expect(":")?;
+            Ok((key, V::read(input)?))
+        };
+        Ok(input.list(("{", "}"), pair)?.into_iter().collect())
+    }
     fn rename(&mut self, names: &mut dyn Renaming) {
         *self = std::mem::take(self)
             .into_iter()
@@ -442,6 +544,20 @@ macro_rules! canonical_tuple {
             #[inline]
             fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
                 Ok(($($name::decode(input)?,)*))
+            }
+            fn write(&self, out: &mut TextWriter<'_>) {
+                let ($($name,)*) = self;
+                let parts: &[&dyn Fn(&mut TextWriter<'_>)] = &[$(&|out: &mut TextWriter<'_>| $name.write(out)),*];
+                out.list(("(", ")"), parts, |out, part| part(out));
+            }
+            fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+                input.expect("(")?;
+                let value = ($({
+                    input.takes(",");
+                    $name::read(input)?
+                },)*);
+                input.expect(")")?;
+                Ok(value)
             }
             fn rename(&mut self, names: &mut dyn Renaming) {
                 let ($($name,)*) = self;

@@ -16,6 +16,7 @@ use derive_where::derive_where;
 use crate::canonical;
 use crate::clock::NodeClock;
 use crate::host::Local;
+use crate::moves;
 use crate::name::NodeId;
 use crate::plain::{Envelope, Plain};
 use crate::player::Player;
@@ -182,9 +183,10 @@ pub fn replay_exact<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Repla
             break;
         }
         let effects = std::mem::take(&mut playback.world.driver.effects);
-        replayed.digest = canonical::hash(replayed.digest, &encoded(&step.what, &effects));
         let at_ns = playback.world.driver.now;
-        replayed.trace.push(traced(&names, index as u64 + 1, at_ns, &step.what, &effects));
+        let traced = traced(&names, index as u64 + 1, at_ns, &step.what, &effects);
+        replayed.digest = digest(replayed.digest, &moves::text_of(&step.what, &names), &traced);
+        replayed.trace.push(traced);
         if !playback.world.violations.is_empty() {
             break;
         }
@@ -196,16 +198,10 @@ pub fn replay_exact<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Repla
     replayed
 }
 
-fn encoded<P: Protocol>(what: &Move<P>, effects: &[(NodeId, Effect<P>)]) -> Vec<u8> {
-    let mut bytes = match what {
-        Move::Choice(choice) => canonical::encoding(choice),
-        // No choice begins so: there are fewer kinds.
-        Move::Healed => vec![u8::MAX],
-    };
-    for (node, effect) in effects {
-        trace::encode_effect(*node, effect, &mut bytes);
-    }
-    bytes
+/// Over texts, not encodings: a digest outlives a new order of variants and fields in the source.
+fn digest(before: u64, what: &str, traced: &TraceStep) -> u64 {
+    let parts = [what].into_iter().chain(traced.effects.iter().map(String::as_str));
+    parts.fold(before, |digest, text| canonical::hash(digest, text.as_bytes()))
 }
 
 /// A step in words. `names[i]` is node `i`'s.

@@ -7,6 +7,7 @@ use derive_where::derive_where;
 use crate::canonical::{Canonical, Decoder, Encoder, Malformed, Renaming};
 use crate::name::Stream;
 use crate::protocol::Protocol;
+use crate::text::{TextReader, TextWriter, Unreadable};
 
 /// A journal keeps so many records; older ones are out of a corruption's reach.
 pub const RECORD_COUNT_MAX: usize = 1024;
@@ -95,6 +96,12 @@ impl<P: Protocol> Canonical for Journal<P> {
     fn encode(&self, _: &mut Encoder) {}
     fn decode(_: &mut Decoder<'_>) -> Result<Self, Malformed> {
         Ok(Self::default())
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.push("()");
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        input.expect("()").map(|()| Self::default())
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         let Some(records) = &mut self.kept else { return };

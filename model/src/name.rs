@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::canonical::{Canonical, Decoder, Encoder, Malformed, Renaming};
+use crate::text::{TextReader, TextWriter, Unreadable};
 
 /// A node, by its index in [`crate::Protocol::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +33,12 @@ impl Canonical for NodeId {
     #[inline]
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         u16::decode(input).map(NodeId)
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.node(*self);
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        input.node()
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         names.node(self);
@@ -147,6 +154,18 @@ impl<K: TagKind> Canonical for Tag<K> {
         let rank = u32::decode(input)?;
         Ok(Self { scope, rank, kind: PhantomData })
     }
+    /// The rank, and the scope behind it if it is not 0.
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.push(&self.rank.to_string());
+        if self.scope > 0 {
+            out.push(&format!("@{}", self.scope));
+        }
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        let rank = input.number()?;
+        let scope = if input.takes("@") { input.number()? } else { 0 };
+        Ok(Self { scope, rank, kind: PhantomData })
+    }
     fn rename(&mut self, names: &mut dyn Renaming) {
         if K::BY_NODE {
             let mut node = NodeId(self.scope);
@@ -241,6 +260,12 @@ impl Canonical for NodeSet {
     }
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         u64::decode(input).map(NodeSet)
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.list(("[", "]"), self.iter(), |out, node| node.write(out));
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        Ok(input.list(("[", "]"), NodeId::read)?.into_iter().filter(|node| node.0 < 64).collect())
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         *self = self

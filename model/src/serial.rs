@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use crate::canonical::{Canonical, Decoder, Encoder, Malformed, Renaming};
 use crate::name::{NodeId, Nonce, Tag, TagKind, TagSpace};
+use crate::text::{TextReader, TextWriter, Unreadable};
 use crate::time::Stamp;
 
 /// A kind of number: an empty enum that derives what plain data has.
@@ -49,6 +50,16 @@ impl<K: NumberKind> Canonical for Serial<K> {
     }
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         Ok(Serial { nonce: Nonce::decode(input)?, number: Tag::decode(input)? })
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        self.nonce.write(out);
+        out.push(".");
+        self.number.write(out);
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        let nonce = Nonce::read(input)?;
+        input.expect(".")?;
+        Ok(Serial { nonce, number: Tag::read(input)? })
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         let mut incarnation = RankOf(0);

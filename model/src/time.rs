@@ -10,10 +10,29 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::canonical::{Canonical, Decoder, Encoder, Malformed, Renaming};
+use crate::text::{TextReader, TextWriter, Unreadable};
 
 /// A length of time [ns].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, seedbed_derive::Canonical)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(pub u64);
+
+impl Canonical for Span {
+    #[inline]
+    fn encode(&self, out: &mut Encoder) {
+        self.0.encode(out);
+    }
+    #[inline]
+    fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        u64::decode(input).map(Span)
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.push(&self.to_string());
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        let word = input.word()?;
+        word.parse().map_err(|why: String| input.unreadable(why))
+    }
+}
 
 impl Span {
     /// No time.
@@ -293,6 +312,14 @@ impl Canonical for Stamp {
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         i64::decode(input).map(Stamp)
     }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        out.push(&format!("{self:?}"));
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        let sign = if input.takes("-") { -1 } else { 1 };
+        let _ = sign < 0 || input.takes("+");
+        Ok(Stamp(sign * Span::read(input)?.0 as i64))
+    }
     fn rename(&mut self, names: &mut dyn Renaming) {
         names.stamp(self);
     }
@@ -406,6 +433,12 @@ impl<T: Canonical + Ord> Canonical for Timers<T> {
     }
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
         BTreeMap::decode(input).map(|ends| Timers { ends })
+    }
+    fn write(&self, out: &mut TextWriter<'_>) {
+        self.ends.write(out);
+    }
+    fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
+        BTreeMap::read(input).map(|ends| Timers { ends })
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         self.ends.rename(names);

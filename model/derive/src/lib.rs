@@ -23,7 +23,7 @@ pub fn derive_canonical(input: TokenStream) -> TokenStream {
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     let name = &input.ident;
     let body = match &input.data {
-        Data::Struct(data) => struct_body(&data.fields),
+        Data::Struct(data) => struct_body(name, &data.fields),
         Data::Enum(data) if data.variants.len() <= 256 => enum_body(data),
         _ => return quote!(compile_error!("Canonical is for structs and for enums of at most 256 variants");).into(),
     };
@@ -40,11 +40,23 @@ fn is_unbounded(input: &DeriveInput) -> bool {
     })
 }
 
-fn struct_body(fields: &Fields) -> Tokens {
+fn struct_body(name: &Ident, fields: &Fields) -> Tokens {
     let names = field_names(fields);
     let pattern = pattern(fields, &names);
     let decode = decode(fields, &names);
+    let write = write(name, fields, &names);
+    let (read, value) = read(fields, &names);
+    let word = unraw(name);
     quote! {
+        fn write(&self, out: &mut ::seedbed_model::TextWriter<'_>) {
+            let Self #pattern = self;
+            #write
+        }
+        fn read(input: &mut ::seedbed_model::TextReader<'_>) -> Result<Self, ::seedbed_model::Unreadable> {
+            input.expect(#word)?;
+            #read
+            Ok(Self #value)
+        }
         #[inline]
         fn encode(&self, out: &mut ::seedbed_model::Encoder) {
             let Self #pattern = self;
@@ -68,11 +80,21 @@ fn enum_body(data: &syn::DataEnum) -> Tokens {
     let mut decode_arms = Vec::new();
     let mut rename_arms = Vec::new();
     let mut kind_arms = Vec::new();
+    let mut write_arms = Vec::new();
+    let mut read_arms = Vec::new();
     for (index, variant) in data.variants.iter().enumerate() {
         let ident = &variant.ident;
         let names = field_names(&variant.fields);
         let pattern = pattern(&variant.fields, &names);
         let decode = decode(&variant.fields, &names);
+        let write = write(ident, &variant.fields, &names);
+        let (read, value) = read(&variant.fields, &names);
+        let word = unraw(ident);
+        write_arms.push(quote!(Self::#ident #pattern => { #write }));
+        read_arms.push(quote!(#word => {
+            #read
+            Self::#ident #value
+        }));
         let byte = index as u8;
         encode_arms.push(quote!(Self::#ident #pattern => {
             out.byte(#byte);
@@ -85,6 +107,16 @@ fn enum_body(data: &syn::DataEnum) -> Tokens {
     quote! {
         const KINDS: &'static [&'static str] = &[#(#kinds),*];
         fn kind(&self) -> usize { match self { #(#kind_arms)* } }
+        fn write(&self, out: &mut ::seedbed_model::TextWriter<'_>) {
+            match self { #(#write_arms)* }
+            let _ = out;
+        }
+        fn read(input: &mut ::seedbed_model::TextReader<'_>) -> Result<Self, ::seedbed_model::Unreadable> {
+            Ok(match input.word()? {
+                #(#read_arms)*
+                other => return Err(input.unknown("variant", other, Self::KINDS)),
+            })
+        }
         #[inline]
         fn encode(&self, out: &mut ::seedbed_model::Encoder) { match self { #(#encode_arms)* } }
         #[inline]
@@ -126,5 +158,68 @@ fn decode(fields: &Fields, names: &[Ident]) -> Tokens {
             quote!((#(#each),*))
         }
         Fields::Unit => quote!(),
+    }
+}
+
+/// The name without the marks of a raw identifier.
+fn unraw(name: &Ident) -> String {
+    name.to_string().trim_start_matches("r#").to_owned()
+}
+
+/// Writes `Name`, `Name(a, b)` or `Name { a: …, b: … }`; the fields are bound to `names`.
+fn write(name: &Ident, fields: &Fields, names: &[Ident]) -> Tokens {
+    let word = unraw(name);
+    let each = names.iter().enumerate().map(|(index, name)| match fields {
+        Fields::Named(_) => {
+            let (first, field) = (index == 0, unraw(name));
+            quote!(out.field(#first, #field); ::seedbed_model::Canonical::write(#name, out);)
+        }
+        _ => {
+            let comma = if index == 0 { "" } else { ", " };
+            quote!(out.push(#comma); ::seedbed_model::Canonical::write(#name, out);)
+        }
+    });
+    let (open, close) = match fields {
+        Fields::Named(_) => (" {", " }"),
+        Fields::Unnamed(_) if !names.is_empty() => ("(", ")"),
+        _ => ("", ""),
+    };
+    quote!(out.push(#word); out.push(#open); #(#each)* out.push(#close);)
+}
+
+/// Statements that read the fields behind the name, by name in any order or one after the other, and the fields as the
+/// expression that follows the type's or variant's name.
+fn read(fields: &Fields, names: &[Ident]) -> (Tokens, Tokens) {
+    let slots: Vec<Ident> = names.iter().map(|name| format_ident!("slot_{}", unraw(name))).collect();
+    match fields {
+        Fields::Named(_) => {
+            let words: Vec<String> = names.iter().map(unraw).collect();
+            let statements = quote! {
+                input.expect("{")?;
+                #(let mut #slots = None;)*
+                let mut first = true;
+                while let Some(field) = input.field(::std::mem::take(&mut first))? {
+                    match field {
+                        #(#words => #slots = Some(::seedbed_model::Canonical::read(input)?),)*
+                        other => return Err(input.unknown("field", other, &[#(#words),*])),
+                    }
+                }
+            };
+            let value = quote!({ #(#names: match #slots {
+                Some(value) => value,
+                None => return Err(input.unreadable(concat!("field `", #words, "` is missing"))),
+            }),* });
+            (statements, value)
+        }
+        Fields::Unnamed(_) if names.is_empty() => (quote!(), quote!(())),
+        Fields::Unnamed(_) => {
+            let marks = (0..names.len()).map(|index| if index == 0 { "(" } else { "," });
+            let statements = quote! {
+                #(input.expect(#marks)?; let #slots = ::seedbed_model::Canonical::read(input)?;)*
+                input.expect(")")?;
+            };
+            (statements, quote!((#(#slots),*)))
+        }
+        Fields::Unit => (quote!(), quote!()),
     }
 }

@@ -1,0 +1,168 @@
+//! What happens in an exact script as text: `deliver owner-1 -> manager: LeaseRequest { … }`.
+
+use crate::canonical::Canonical;
+use crate::exact::Move;
+use crate::host::Local;
+use crate::name::NodeId;
+use crate::plain::Envelope;
+use crate::protocol::Protocol;
+use crate::text::{TextReader, TextWriter, Unreadable};
+use crate::time::Span;
+use crate::world::{Choice, Named};
+
+const HEALED: &str = "healed";
+const VERBS: [&str; 20] = [
+    HEALED,
+    "deliver",
+    "duplicate",
+    "lose",
+    "cut",
+    "heal",
+    "elapse",
+    "start",
+    "fire",
+    "sync",
+    "invoke",
+    "decide",
+    "crash",
+    "tear",
+    "erase",
+    "corrupt",
+    "restart",
+    "pause",
+    "resume",
+    "jump",
+];
+
+/// The text of a move. `names[i]` is node `i`'s.
+pub fn text_of<P: Protocol>(what: &Move<P>, names: &[String]) -> String {
+    let mut out = TextWriter::new(names);
+    match what {
+        Move::Choice(choice) => write_choice::<P>(choice, &mut out),
+        Move::Healed => out.push(HEALED),
+    }
+    out.finish()
+}
+
+fn write_choice<P: Protocol>(choice: &Named<P>, out: &mut TextWriter<'_>) {
+    let sent = |verb: &str, envelope: &Envelope<P::Message>, out: &mut TextWriter<'_>| {
+        link(verb, envelope.from, envelope.to, out);
+        out.push(": ");
+        envelope.message.write(out);
+    };
+    match choice {
+        Choice::Deliver(envelope) => sent("deliver ", envelope, out),
+        Choice::Duplicate(envelope) => sent("duplicate ", envelope, out),
+        Choice::Lose(envelope) => sent("lose ", envelope, out),
+        Choice::Cut(from, to) => link("cut ", *from, *to, out),
+        Choice::Heal(from, to) => link("heal ", *from, *to, out),
+        Choice::Elapse(span) => {
+            out.push("elapse ");
+            span.write(out);
+        }
+        Choice::At(node, local) => {
+            out.push(local.name());
+            out.push(" ");
+            node.write(out);
+            write_local(local, out);
+        }
+    }
+}
+
+fn link(verb: &str, from: NodeId, to: NodeId, out: &mut TextWriter<'_>) {
+    out.push(verb);
+    from.write(out);
+    out.push(" -> ");
+    to.write(out);
+}
+
+fn write_local<P: Protocol>(local: &Local<P>, out: &mut TextWriter<'_>) {
+    fn detail(value: &impl Canonical, out: &mut TextWriter<'_>) {
+        out.push(": ");
+        value.write(out);
+    }
+    match local {
+        Local::Fire(timer) | Local::Lapse(timer) => detail(timer, out),
+        Local::Decide(decision) => detail(decision, out),
+        Local::Sync(stream) => detail(stream, out),
+        Local::Crash(kept) => detail(kept, out),
+        Local::Tear(kept, torn) => detail(&(kept.clone(), torn.clone()), out),
+        Local::Corrupt(stream, back) => detail(&(*stream, *back), out),
+        Local::Jump(by_ns) => detail(by_ns, out),
+        Local::Deliver(from, message) => {
+            detail(from, out);
+            detail(message, out);
+        }
+        Local::Start | Local::Invoke | Local::Restart | Local::Pause | Local::Resume | Local::Erase => {}
+    }
+}
+
+/// The move whose text it is.
+///
+/// # Errors
+/// If it is none's: a message that has another name now, say.
+pub fn move_of<P: Protocol>(text: &str, names: &[String]) -> Result<Move<P>, Unreadable> {
+    let mut input = TextReader::new(text, names);
+    let what = read(&mut input)?;
+    if input.is_done() { Ok(what) } else { Err(input.unreadable("expected nothing more")) }
+}
+
+fn read<P: Protocol>(input: &mut TextReader<'_>) -> Result<Move<P>, Unreadable> {
+    let verb = input.word()?;
+    Ok(Move::Choice(match verb {
+        HEALED => return Ok(Move::Healed),
+        "deliver" => Choice::Deliver(envelope(input)?),
+        "duplicate" => Choice::Duplicate(envelope(input)?),
+        "lose" => Choice::Lose(envelope(input)?),
+        "cut" | "heal" => {
+            let (from, to) = ends(input)?;
+            if verb == "cut" { Choice::Cut(from, to) } else { Choice::Heal(from, to) }
+        }
+        "elapse" => Choice::Elapse(Span::read(input)?),
+        _ => {
+            let node = NodeId::read(input)?;
+            Choice::At(node, local(verb, input)?)
+        }
+    }))
+}
+
+fn ends(input: &mut TextReader<'_>) -> Result<(NodeId, NodeId), Unreadable> {
+    let from = NodeId::read(input)?;
+    input.expect("->")?;
+    Ok((from, NodeId::read(input)?))
+}
+
+fn envelope<M: Canonical>(input: &mut TextReader<'_>) -> Result<Envelope<M>, Unreadable> {
+    let (from, to) = ends(input)?;
+    Ok(Envelope { from, to, message: detail(input)? })
+}
+
+fn detail<T: Canonical>(input: &mut TextReader<'_>) -> Result<T, Unreadable> {
+    input.expect(":")?;
+    T::read(input)
+}
+
+fn local<P: Protocol>(verb: &str, input: &mut TextReader<'_>) -> Result<Local<P>, Unreadable> {
+    Ok(match verb {
+        "start" => Local::Start,
+        "fire" => Local::Fire(detail(input)?),
+        "sync" => Local::Sync(detail(input)?),
+        "invoke" => Local::Invoke,
+        "decide" => Local::Decide(detail(input)?),
+        "crash" => Local::Crash(detail(input)?),
+        "tear" => {
+            let (kept, torn) = detail(input)?;
+            Local::Tear(kept, torn)
+        }
+        "erase" => Local::Erase,
+        "corrupt" => {
+            let (stream, back) = detail(input)?;
+            Local::Corrupt(stream, back)
+        }
+        "restart" => Local::Restart,
+        "pause" => Local::Pause,
+        "resume" => Local::Resume,
+        "jump" => Local::Jump(detail(input)?),
+        other => return Err(input.unknown("step", other, &VERBS)),
+    })
+}
