@@ -24,7 +24,7 @@ use crate::property::{Kind, Violation};
 use crate::protocol::{Effect, Event, Protocol};
 use crate::script::{Replayed, Script};
 use crate::time::Span;
-use crate::trace::{self, TraceStep};
+use crate::trace::TraceStep;
 use crate::world::{self, Applied, Choice, Lapse, Named, Refused};
 
 /// One thing that happens in an exact script.

@@ -11,7 +11,7 @@
 //! - `agenda`, `scheduler`, `simulation`, `costs`, `injection`: the loop, the queues at nodes, the faults;
 //! - `certify`: what of a run the explorer does not have;
 //! - `run`, `sweep`: one run, many runs; `recording`: a run as an exact script;
-//! - `shrink`: from a run that falls to a smaller one that falls alike;
+//! - `signing`: which failures are one; `shrink`: from a run that falls to a smaller one that falls alike;
 //! - `trace`, `determinism`: watching a run, checking that a seed has one.
 
 mod agenda;
@@ -31,6 +31,7 @@ mod seed;
 mod settings;
 mod shape;
 pub mod shrink;
+mod signing;
 mod simulation;
 mod stream;
 mod sweep;
@@ -46,5 +47,6 @@ pub use run::{End, Found, Run, simulate, simulate_plan};
 pub use seed::Seed;
 pub use seedbed_model::NodeClock;
 pub use settings::{ClockSettings, Costs, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};
+pub use signing::signature;
 pub use sweep::sweep;
 pub use trace::{Recorder, Tracer};

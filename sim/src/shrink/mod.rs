@@ -13,6 +13,7 @@
 //! - `explain`: what a shrunk run shows.
 
 mod attempt;
+mod explain;
 mod limits;
 mod measure;
 mod passes;
@@ -22,6 +23,7 @@ use derive_where::derive_where;
 use seedbed_model::signature::Signature;
 use seedbed_model::{ExactScript, Protocol};
 
+pub use explain::{Contribution, chain, continuations, contributions};
 pub use limits::Limits;
 pub use measure::Size;
 
