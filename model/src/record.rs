@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::explore::Bounds;
+use crate::signature::Signature;
 use crate::trace::TraceStep;
 
 /// The version of these types. Raised whenever a field changes its name, type or meaning.
@@ -17,7 +18,7 @@ pub const SCHEMA: u32 = 1;
 pub struct Header {
     /// [`SCHEMA`] at the time of writing.
     pub schema: u32,
-    /// `campaign`, `check` or `kills`.
+    /// `campaign`, `check`, `kills` or `shrink`.
     pub kind: String,
     /// The revision that ran, as the caller named it; `unknown` if nobody did.
     pub revision: String,
@@ -144,6 +145,60 @@ pub struct Failure {
     pub revision: String,
     /// The run's digest. 16 hex digits.
     pub digest: String,
+}
+
+/// How large a run is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSize {
+    /// Nodes that start.
+    pub nodes: usize,
+    /// Things that go wrong around them, and clocks that are not exact.
+    pub faults: usize,
+    /// Steps, starts and the passing of time among them.
+    pub steps: usize,
+}
+
+/// A failure made small.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShrinkRecord {
+    /// Whence.
+    #[serde(flatten)]
+    pub header: Header,
+    /// The shrunk failure. Its line to paste replays it, if it was pinned.
+    pub failure: Failure,
+    /// What ran, with the parameters of the shrunk run.
+    pub subject: Subject,
+    /// What it has in common with other failures.
+    pub signature: Signature,
+    /// How large the run was.
+    pub before: RunSize,
+    /// How large it is.
+    pub after: RunSize,
+    /// Runs tried.
+    pub tries: u64,
+    /// Whether nothing can be left out any more; otherwise the budget ran out.
+    pub is_minimal: bool,
+    /// `nodes[i]` is node `i`'s name.
+    pub nodes: Vec<String>,
+    /// The shrunk run.
+    pub trace: Vec<TraceStep>,
+    /// `chain[i]`: whether the fall hangs on step `i`. The others stand there because the world owed them.
+    pub chain: Vec<bool>,
+    /// What still goes wrong in it.
+    pub faults: Vec<FaultRole>,
+    /// `falls[k]`: how many of `continuations` random continuations fall as the run does, after its first `k` steps.
+    pub falls: Vec<u32>,
+    /// Continuations tried from each moment.
+    pub continuations: u32,
+}
+
+/// What a remaining fault adds to a failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultRole {
+    /// The fault in words.
+    pub what: String,
+    /// Whether the fall goes away without it.
+    pub is_needed: bool,
 }
 
 /// Runs of consecutive seeds.

@@ -19,5 +19,6 @@ pub mod json;
 pub mod junit;
 pub mod kills;
 pub mod number;
+pub mod shrunk;
 pub mod table;
 pub mod trace;

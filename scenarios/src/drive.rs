@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use seedbed_model::{Protocol, Script, TraceStep};
+use seedbed_model::{Protocol, TraceStep};
 use seedbed_sim::{Recorder, Run, Seed, Settings};
 
 use crate::history::recorder::{ClientRecorder, Seen};
@@ -23,22 +23,19 @@ pub(crate) fn simulate<P: Protocol>(protocol: &P, settings: &Settings, seed: See
     seedbed_sim::simulate(protocol, settings, seed, None)
 }
 
-/// Runs one seed and keeps its trace, or the last `tail` steps of it; in tick mode, its script too.
+/// Runs one seed and keeps its trace, or the last `tail` steps of it.
 pub(crate) fn trace<P: Protocol>(
     protocol: &P,
     settings: &Settings,
     seed: Seed,
     tail: Option<usize>,
-) -> (Run, Vec<TraceStep>, Option<Script<P>>) {
+) -> (Run, Vec<TraceStep>) {
     let mut recorder = Recorder::new(protocol);
-    match tail {
-        Some(count) => recorder = recorder.with_tail(count),
-        None if settings.tick_mode => recorder = recorder.with_script(),
-        None => {}
+    if let Some(count) = tail {
+        recorder = recorder.with_tail(count);
     }
     let run = seedbed_sim::simulate(protocol, settings, seed, Some(&mut recorder));
-    let trace: Vec<TraceStep> = recorder.trace().cloned().collect();
-    (run, trace, recorder.into_script())
+    (run, recorder.into_trace())
 }
 
 /// Runs one seed for what its clients see.

@@ -148,7 +148,7 @@ impl Exploration<'_> {
             abstractions: explored.abstractions.clone(),
             reached: explored.reached.iter().map(|goal| (*goal).to_owned()).collect(),
             unexercised: explored.unexercised.clone(),
-            counterexample_length: explored.counterexample.as_ref().map(|found| found.script.steps.len() as u64),
+            counterexample_length: explored.counterexample.as_ref().map(|found| found.replayed.trace.len() as u64),
             counterexample: trace.unwrap_or_default(),
             repeats_after: explored.repeats_from.map(|at| at as u64),
             paste: format!(
@@ -232,15 +232,15 @@ impl Exploration<'_> {
             place: format!("check, bound {}", self.bound.name),
             revision: self.paste.revision.clone(),
             violation: found
-                .replayed
+                .exact
                 .violations
                 .iter()
                 .any(|other| other.property == violation.property)
                 .then(|| violation.property.clone()),
-            digest: format!("{:016x}", found.replayed.digest),
+            digest: format!("{:016x}", found.exact.digest),
             mutants: setup.mutants.clone(),
             params: setup.params.clone(),
-            script: Some(found.script.clone().told(&found.replayed.trace)),
+            script: Some(found.script.clone()),
             seeded: None,
         })
     }

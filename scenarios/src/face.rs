@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::explore::{self, Aids, Bounds, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{
-    Family, Kind, Mutant, Mutants, Named, Property, Protocol, Replayed, Script, ScriptStep, TraceStep, Violation,
+    Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, TraceStep, Violation, replay_exact,
 };
+use seedbed_sim::shrink::Budget;
 use seedbed_sim::{Run, Seed, Settings};
 use toml::Table;
 
@@ -15,7 +16,9 @@ use crate::drive;
 use crate::engine::{self, Address, Engine};
 use crate::file::{CheckFile, ScenarioFile};
 use crate::history::recorder::Seen;
-use crate::pin::{PinnedScript, PinnedStep};
+use crate::pin::PinnedScript;
+use crate::shrunken::{self, Shrunken};
+use crate::written;
 
 /// Parameters and mutants: what makes a protocol of a family.
 #[derive(Debug, Clone, Default)]
@@ -48,6 +51,18 @@ pub(crate) struct Explored {
 /// A counterexample, replayed once in a plain world.
 #[derive(Debug, Clone)]
 pub(crate) struct Counterexample {
+    /// As it really happens.
+    pub(crate) script: PinnedScript,
+    /// How that replays.
+    pub(crate) exact: Replayed,
+    /// How the explorer's steps replay.
+    pub(crate) replayed: Replayed,
+}
+
+/// A run written down.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorded {
+    pub(crate) run: Run,
     pub(crate) script: PinnedScript,
     pub(crate) replayed: Replayed,
 }
@@ -57,8 +72,6 @@ pub(crate) struct Counterexample {
 pub(crate) struct Traced {
     pub(crate) run: Run,
     pub(crate) trace: Vec<TraceStep>,
-    /// The named choices, where the run is a script (in tick mode).
-    pub(crate) script: Option<PinnedScript>,
 }
 
 /// What the commands do with a protocol. Errors are about parameters and settings, in words.
@@ -97,6 +110,15 @@ pub(crate) trait Face: Send + Sync {
     fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String>;
     /// With its last `tail` steps, or all.
     fn trace(&self, setup: &Setup, settings: &Settings, seed: Seed, tail: Option<usize>) -> Result<Traced, String>;
+    /// The run as an exact script.
+    fn record(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Recorded, String>;
+    /// What is common to failures that are taken for one; `None` if the property does not fall.
+    fn sign(&self, setup: &Setup, settings: &Settings, seed: Seed, property: &str)
+    -> Result<Option<Signature>, String>;
+    /// Shrinks the run of a seed.
+    fn shrink(&self, setup: &Setup, settings: &Settings, seed: Seed, budget: Budget<'_>) -> Result<Shrunken, String>;
+    /// Shrinks a script.
+    fn shrink_script(&self, setup: &Setup, script: &PinnedScript, budget: Budget<'_>) -> Result<Shrunken, String>;
     /// What the clients of a run see goes to `sink`, as it happens.
     fn history(&self, setup: &Setup, settings: &Settings, seed: Seed, sink: &mut dyn FnMut(Seen))
     -> Result<(), String>;
@@ -162,9 +184,7 @@ impl<F: Family> Face for FamilyFace<F> {
             Engine::Seedbed => explore::explore_aided(&protocol, bounds, strategy, aids, watch)?,
             Engine::Stateright => engine::cross_check(&protocol, bounds, strategy, watch)?,
         };
-        let counterexample = found
-            .script
-            .map(|script| Counterexample { replayed: replayed(&protocol, &script), script: pinned(&script) });
+        let counterexample = found.script.map(|script| counterexample(&protocol, &script)).transpose()?;
         if let (Verdict::Violated(fell), Some(shown)) = (&found.verdict, &counterexample) {
             certify(&protocol, &fell.property, &shown.replayed)?;
         }
@@ -183,16 +203,11 @@ impl<F: Family> Face for FamilyFace<F> {
     }
     fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String> {
         let protocol = Self::build(setup)?;
-        let (steps, unread) = read_steps(&script.steps);
-        let script = Script {
-            tick: script.tick,
-            untimed: script.untimed,
-            offsets: script.offsets.clone(),
-            starts: script.starts.clone(),
-            steps,
-        };
-        let mut replayed = replayed(&protocol, &script);
-        replayed.drift = replayed.drift.or(unread);
+        let (script, unread) = written::read(&protocol, script)?;
+        let mut replayed = replay_exact(&protocol, &script);
+        if replayed.violations.is_empty() {
+            replayed.drift = replayed.drift.or(unread);
+        }
         Ok(replayed)
     }
     fn sweep(
@@ -210,8 +225,35 @@ impl<F: Family> Face for FamilyFace<F> {
         Ok(drive::simulate(&Self::build(setup)?, settings, seed))
     }
     fn trace(&self, setup: &Setup, settings: &Settings, seed: Seed, tail: Option<usize>) -> Result<Traced, String> {
-        let (run, trace, script) = drive::trace(&Self::build(setup)?, settings, seed, tail);
-        Ok(Traced { run, trace, script: script.map(|script| pinned(&script)) })
+        let (run, trace) = drive::trace(&Self::build(setup)?, settings, seed, tail);
+        Ok(Traced { run, trace })
+    }
+    fn record(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Recorded, String> {
+        let protocol = Self::build(setup)?;
+        let (run, script) = seedbed_sim::record(&protocol, settings, seed)?;
+        let replayed = replay_exact(&protocol, &script);
+        Ok(Recorded { run, script: written::pinned(&protocol, &script, &replayed), replayed })
+    }
+    fn sign(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seed: Seed,
+        property: &str,
+    ) -> Result<Option<Signature>, String> {
+        Ok(seedbed_sim::signature(&Self::build(setup)?, settings, seed, property))
+    }
+    fn shrink(&self, setup: &Setup, settings: &Settings, seed: Seed, budget: Budget<'_>) -> Result<Shrunken, String> {
+        let protocol = Self::build(setup)?;
+        let (_, script) = seedbed_sim::record(&protocol, settings, seed)?;
+        shrunken::shrink(&protocol, &script, budget)
+    }
+    fn shrink_script(&self, setup: &Setup, script: &PinnedScript, budget: Budget<'_>) -> Result<Shrunken, String> {
+        let protocol = Self::build(setup)?;
+        match written::read(&protocol, script)? {
+            (script, None) => shrunken::shrink(&protocol, &script, budget),
+            (_, Some((step, why))) => Err(format!("step {}: {why}", step + 1)),
+        }
     }
     fn history(
         &self,
@@ -230,6 +272,13 @@ impl<F: Family> Face for FamilyFace<F> {
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String> {
         Ok(drive::divergence(&Self::build(setup)?, settings, seed))
     }
+}
+
+fn counterexample<P: Protocol>(protocol: &P, script: &Script<P>) -> Result<Counterexample, String> {
+    let exact = seedbed_model::exact(protocol, script).map_err(|why| format!("the counterexample: {why}"))?;
+    let again = replay_exact(protocol, &exact);
+    let script_text = written::pinned(protocol, &exact, &again);
+    Ok(Counterexample { script: script_text, exact: again, replayed: replayed(protocol, script) })
 }
 
 /// A counterexample counts only if a plain world takes the same path to the same fall: the engines certify each other.
@@ -282,60 +331,4 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Violation> {
         let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
         Violation { property: "panic".into(), detail: text.unwrap_or_else(|| "a panic without words".into()) }
     })
-}
-
-/// Each choice as the hexadecimal digits of its canonical encoding.
-fn pinned<P: Protocol>(script: &Script<P>) -> PinnedScript {
-    let step = |step: &ScriptStep<P>| PinnedStep {
-        what: String::new(),
-        choice: hex(&seedbed_model::encoding(&step.choice)),
-        answers: step.answers.clone(),
-    };
-    PinnedScript {
-        tick: script.tick,
-        untimed: script.untimed,
-        offsets: script.offsets.clone(),
-        starts: script.starts.clone(),
-        steps: script.steps.iter().map(step).collect(),
-    }
-}
-
-/// The steps up to the first that cannot be read, and which that is and why.
-fn read_steps<P: Protocol>(steps: &[PinnedStep]) -> (Vec<ScriptStep<P>>, Option<(usize, String)>) {
-    let mut read = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        let choice = bytes(&step.choice)
-            .and_then(|bytes| seedbed_model::decoding::<Named<P>>(&bytes).map_err(|error| error.to_string()));
-        match choice {
-            Ok(choice) => read.push(ScriptStep { choice, answers: step.answers.clone() }),
-            Err(why) => return (read, Some((index, format!("the choice can no longer be read: {why}")))),
-        }
-    }
-    (read, None)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn bytes(hex: &str) -> Result<Vec<u8>, String> {
-    let digit = |digit: u8| {
-        char::from(digit).to_digit(16).ok_or_else(|| format!("`{}` is no hexadecimal digit", char::from(digit)))
-    };
-    if !hex.len().is_multiple_of(2) {
-        return Err(format!("{} hexadecimal digits are no whole number of bytes", hex.len()));
-    }
-    hex.as_bytes().chunks(2).map(|pair| Ok((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_read_back_as_they_print() {
-        let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(bytes(&hex(&all)), Ok(all));
-        assert!(bytes("abc").is_err() && bytes("zz").is_err());
-    }
 }

@@ -29,8 +29,11 @@ mod pin;
 mod registry;
 mod seeds;
 mod shipped;
+mod shrinking;
+mod shrunken;
 mod stopwatch;
 pub mod testing;
+mod written;
 
 pub use command::{main, run};
 pub use registry::{Files, Registry};

@@ -1,10 +1,10 @@
 //! Pinned runs: a file that outlives code changes, because it names what happens instead of a seed.
 //!
-//! A run that is a script (every counterexample of `check`, every simulation in tick mode) is pinned as its choices.
-//! Any other run is pinned as its seed and settings, and compared by its digest alone.
+//! Every run is an exact script, and pinned as its choices. A run of very many steps is pinned as its seed and settings
+//! instead, and compared by its digest alone: nobody would read the file, and a repository is not the place for it.
 
 use seedbed_model::Span;
-use seedbed_sim::{Seed, Settings};
+use seedbed_sim::{NamedClock, Seed, Settings};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
@@ -12,7 +12,7 @@ use crate::exit::BadInput;
 use crate::file::Source;
 
 /// The version of the file. Raised whenever a key changes its name, type or meaning.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// A pinned run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,19 +39,16 @@ pub(crate) struct Pin {
     pub(crate) seeded: Option<Seeded>,
 }
 
-/// Named choices, and what their world assumed.
+/// Named choices, from before the first start, and the clocks of their world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct PinnedScript {
-    pub(crate) tick: Span,
-    #[serde(default)]
+    /// Whether timers may fire before their ends, as in an exploration without time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) untimed: bool,
-    /// `offsets[i]`: how far node `i`'s clock is ahead [ns].
-    #[serde(default)]
-    pub(crate) offsets: Vec<i64>,
-    /// What the starts drew, in the order of the nodes; left out if each is the first.
+    /// The clocks that are not exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) starts: Vec<u32>,
+    pub(crate) clocks: Vec<NamedClock>,
     pub(crate) steps: Vec<PinnedStep>,
 }
 
@@ -59,13 +56,16 @@ pub(crate) struct PinnedScript {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct PinnedStep {
-    /// The step in words: it tells a reader what happens, and a replay where it drifts. Empty: unknown.
-    #[serde(default)]
-    pub(crate) what: String,
-    /// Its canonical encoding in hexadecimal digits.
-    pub(crate) choice: String,
+    /// What happens, by name: `deliver owner-1 -> manager: LeaseRequest { .. }`.
+    pub(crate) step: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) answers: Vec<u32>,
+    /// How long the timers that it sets really run, as far as that is not what the clocks say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) lengths: Vec<Span>,
+    /// What the nodes do, in words: it tells a reader what comes of the step, and a replay where it drifts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) does: Vec<String>,
 }
 
 /// A run by its seed.
@@ -100,16 +100,6 @@ impl Pin {
     }
 }
 
-impl PinnedScript {
-    /// The same with its steps in words.
-    pub(crate) fn told(mut self, trace: &[seedbed_model::TraceStep]) -> Self {
-        for (step, traced) in self.steps.iter_mut().zip(trace) {
-            step.what = words(traced);
-        }
-        self
-    }
-}
-
 /// A step in words, with what the node did.
 pub(crate) fn words(step: &seedbed_model::TraceStep) -> String {
     match step.effects.as_slice() {
@@ -124,10 +114,14 @@ mod tests {
 
     #[test]
     fn a_pin_reads_back_as_written() {
-        let steps = vec![
-            PinnedStep { what: "client \"sends\"".into(), choice: "00ff".into(), answers: vec![1] },
-            PinnedStep { what: String::new(), choice: "01".into(), answers: Vec::new() },
-        ];
+        let step = |step: &str, answers: &[u32], does: &[&str]| PinnedStep {
+            step: step.into(),
+            answers: answers.to_vec(),
+            lengths: answers.iter().map(|count| Span::secs(u64::from(*count))).collect(),
+            does: does.iter().map(|text| (*text).to_owned()).collect(),
+        };
+        let steps = vec![step("start client", &[], &["client \"sends\""]), step("elapse 1s", &[1], &[])];
+        let clocks = vec![NamedClock { node: "client".into(), clock: seedbed_sim::NodeClock::EXACT }];
         let pin = Pin {
             format: FORMAT,
             protocol: "echo".into(),
@@ -137,7 +131,7 @@ mod tests {
             digest: "00000000000000ff".into(),
             mutants: vec!["no-number-check".into()],
             params: Table::new(),
-            script: Some(PinnedScript { tick: Span::TICK, untimed: false, offsets: vec![-1], starts: vec![1], steps }),
+            script: Some(PinnedScript { untimed: false, clocks, steps }),
             seeded: None,
         };
         let source = Source { name: "pin.toml".into(), text: pin.text().unwrap() };

@@ -8,6 +8,7 @@ mod mutants;
 mod order;
 mod replay;
 mod run;
+mod shrink;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -45,6 +46,8 @@ enum Verb {
     Check(check::Args),
     /// Runs one seed again, or a pinned file, and shows it step by step
     Replay(replay::Args),
+    /// Makes a failure small: a seed's, or a pinned one
+    Shrink(shrink::Args),
     /// The kill table: what each engine finds of each mutant
     Mutants(mutants::Args),
     /// Judges recorded client histories
@@ -106,6 +109,7 @@ fn dispatch(registry: &Registry, command: &str, verb: &Verb, console: &mut Conso
         Verb::Run(args) => run::run(registry, command, args, console),
         Verb::Check(args) => check::run(registry, command, args, console),
         Verb::Replay(args) => replay::run(registry, command, args, console),
+        Verb::Shrink(args) => shrink::run(registry, command, args, console),
         Verb::Mutants(args) => mutants::run(registry, command, args, console),
         Verb::History(args) => history::run(args, console),
     }

@@ -17,8 +17,8 @@ use crate::library::{self, Library, Scenario};
 use crate::pin::{self, FORMAT, Pin, PinnedScript, Seeded};
 use crate::registry::Registry;
 
-/// A run of more steps is pinned without its words: its digest tells whether it is the same.
-const WORDS_COUNT_MAX: usize = 20_000;
+/// A run of more steps is pinned as its seed: its digest tells whether it is the same.
+const STEP_COUNT_MAX: usize = 20_000;
 
 /// Flags of `replay`.
 #[derive(Debug, Clone, clap::Args)]
@@ -115,7 +115,7 @@ fn replay_seed(registry: &Registry, args: &Args, seed: Seed, console: &mut Conso
     let described = face.describe(&scenario.setup).map_err(|why| BadInput::file(&scenario.name, why))?;
     show(args, &described.nodes, &traced.trace, console)?;
     if let Some(path) = &args.trace {
-        write_file(path, &pin(face, &scenario, seed, &traced, &args.work.revision)?.text()?)?;
+        write_file(path, &pin(face, &scenario, seed, &args.work.revision)?.text()?)?;
     }
     if let Some(path) = &args.write_plan {
         write_file(path, &plan_text(&scenario, seed, &traced.run.plan)?)?;
@@ -191,21 +191,19 @@ fn ending(run: &Run, reasons: &[&str], words: impl Fn(&str) -> String) -> String
 }
 
 /// The run of a seed as a pin.
-pub(crate) fn pin(
-    face: &dyn Face,
-    scenario: &Scenario,
-    seed: Seed,
-    traced: &Traced,
-    revision: &str,
-) -> Result<Pin, BadInput> {
+pub(crate) fn pin(face: &dyn Face, scenario: &Scenario, seed: Seed, revision: &str) -> Result<Pin, BadInput> {
     let refused = |why: String| BadInput::file(&scenario.name, why);
-    let (digest, script, seeded) = match &traced.script {
-        // A script has a digest of its own: over effects too, and without instants.
-        Some(script) => {
-            let replayed = face.replay(&scenario.setup, script).map_err(refused)?;
-            (replayed.digest, Some(script.clone().told(&replayed.trace)), None)
+    let traced = traced(face, scenario, seed)?;
+    let (digest, script, seeded) = match traced.trace.len() <= STEP_COUNT_MAX {
+        true => {
+            let recorded = face.record(&scenario.setup, &scenario.settings, seed).map_err(refused)?;
+            // A script has a digest of its own: over what is written in it.
+            (recorded.replayed.digest, Some(recorded.script), None)
         }
-        None => (traced.run.digest, None, Some(seeded(scenario, seed, traced))),
+        false => {
+            let words = Vec::new();
+            (traced.run.digest, None, Some(Seeded { seed, settings: scenario.settings.clone(), words }))
+        }
     };
     Ok(Pin {
         format: FORMAT,
@@ -219,12 +217,6 @@ pub(crate) fn pin(
         script,
         seeded,
     })
-}
-
-fn seeded(scenario: &Scenario, seed: Seed, traced: &Traced) -> Seeded {
-    let told = traced.trace.len() <= WORDS_COUNT_MAX;
-    let words = if told { traced.trace.iter().map(pin::words).collect() } else { Vec::new() };
-    Seeded { seed, settings: scenario.settings.clone(), words }
 }
 
 /// What a pinned run did this time.
@@ -304,21 +296,28 @@ fn compare(pin: &Pin, again: &Again, format: Format, console: &mut Console<'_>) 
 
 /// The first step that did not happen, or not in the same words.
 fn drift(pin: &Pin, again: &Again) -> Option<(usize, String)> {
-    let words = words(pin).into_iter().zip(&again.trace);
-    let differs = words.enumerate().find(|(_, (was, step))| !was.is_empty() && **was != pin::words(step));
-    let differs = differs.map(|(index, (was, step))| (index, format!("it was `{was}`, and is `{}`", pin::words(step))));
+    let differs =
+        told(pin).into_iter().zip(&again.trace).enumerate().find(|(_, (was, step))| **was != told_now(pin, step));
+    let differs =
+        differs.map(|(index, (was, step))| (index, format!("it was `{was}`, and is `{}`", told_now(pin, step))));
     match (differs, again.drift.clone()) {
         (Some(a), Some(b)) => Some(if a.0 <= b.0 { a } else { b }),
         (a, b) => a.or(b),
     }
 }
 
-fn words(pin: &Pin) -> Vec<&String> {
+/// What a pin says of its steps.
+fn told(pin: &Pin) -> Vec<String> {
     match (&pin.script, &pin.seeded) {
-        (Some(script), _) => script.steps.iter().map(|step| &step.what).collect(),
-        (None, Some(seeded)) => seeded.words.iter().collect(),
+        (Some(script), _) => script.steps.iter().map(|step| step.does.join("; ")).collect(),
+        (None, Some(seeded)) => seeded.words.clone(),
         (None, None) => Vec::new(),
     }
+}
+
+/// The same of a step as it is now. A script's own step happens as it is written, or not at all.
+fn told_now(pin: &Pin, step: &TraceStep) -> String {
+    if pin.script.is_some() { step.effects.join("; ") } else { pin::words(step) }
 }
 
 fn gone(console: &mut Console<'_>, why: &str) -> Result<u8, BadInput> {

@@ -197,6 +197,5 @@ fn pin_first(
     let Some((scenario, fall)) = first else { return Ok(()) };
     let Some((face, scenario)) = chosen.iter().find(|(_, other)| other.name == scenario.name) else { return Ok(()) };
     let seed = fall.first.seed.as_deref().unwrap_or_default().parse().map_err(BadInput::flag)?;
-    let traced = replay::traced(*face, scenario, seed)?;
-    write_file(path, &replay::pin(*face, scenario, seed, &traced, &args.work.revision)?.text()?)
+    write_file(path, &replay::pin(*face, scenario, seed, &args.work.revision)?.text()?)
 }

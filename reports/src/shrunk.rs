@@ -1,0 +1,87 @@
+//! A failure made small, as text: what it is, the run, what the fall hangs on, what to paste.
+
+use seedbed_model::record::{RunSize, ShrinkRecord};
+
+use crate::{number, table, trace};
+
+const WIDTH: usize = 110;
+
+/// The whole of it.
+pub fn text(record: &ShrinkRecord) -> String {
+    let failure = &record.failure;
+    let mut text = format!("{} fell: {}\n", failure.property, failure.words);
+    text.push_str(&table::wrapped(&failure.detail, 4, WIDTH));
+    text.push_str(&format!("  at:       {}\n", place(record)));
+    text.push_str(&format!("  shrunk:   {}\n\n", shrunk(record)));
+    text.push_str(&trace::text(&record.nodes, &record.trace));
+    text.push('\n');
+    text.push_str(&format!("  chain:    {}\n", chain(record)));
+    text.push_str(&faults(record));
+    text.push_str(&format!("  no way back: {}\n", no_return(record)));
+    if !failure.paste.is_empty() {
+        text.push_str(&format!("  replay:   {}\n", failure.paste));
+    }
+    text.push_str(&format!("  revision: {}\n  digest:   {}\n", failure.revision, failure.digest));
+    text
+}
+
+fn place(record: &ShrinkRecord) -> String {
+    let seed = record.failure.seed.as_ref().map(|seed| format!(", seed {seed}")).unwrap_or_default();
+    format!("{}{seed}", record.failure.place)
+}
+
+/// From what to what, in words: a line of its own in failures too.
+pub fn shrunk(record: &ShrinkRecord) -> String {
+    let end = if record.is_minimal { "1-minimal" } else { "not minimal yet: the budget ran out" };
+    format!(
+        "from {} to {}; {end}, after {} tries",
+        size(record.before),
+        size(record.after),
+        number::grouped(record.tries)
+    )
+}
+
+fn size(size: RunSize) -> String {
+    let part = |count: usize, one: &str| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{} {one}{plural}", number::grouped(count as u64))
+    };
+    format!("{}, {} and {}", part(size.nodes, "node"), part(size.faults, "fault"), part(size.steps, "step"))
+}
+
+fn chain(record: &ShrinkRecord) -> String {
+    let owed: Vec<String> =
+        record.chain.iter().zip(1..).filter(|(hangs, _)| !**hangs).map(|(_, step)| step.to_string()).collect();
+    match owed.len() {
+        0 => "the fall hangs on every step".into(),
+        1 => format!("the fall hangs on every step but {}, which the world owed", owed[0]),
+        _ => format!("the fall hangs on every step but {}, which the world owed", owed.join(", ")),
+    }
+}
+
+fn faults(record: &ShrinkRecord) -> String {
+    if record.faults.is_empty() {
+        return "  faults:   none is needed\n".into();
+    }
+    let line = |(index, fault): (usize, &seedbed_model::record::FaultRole)| {
+        let head = if index == 0 { "faults:" } else { "" };
+        let role = if fault.is_needed { "without it nothing falls" } else { "not needed" };
+        format!("  {head:<9} {}: {role}\n", fault.what)
+    };
+    record.faults.iter().enumerate().map(line).collect()
+}
+
+/// The first moment from which all continuations fall, and how it was just before.
+fn no_return(record: &ShrinkRecord) -> String {
+    let (falls, all) = (&record.falls, record.continuations);
+    let at = falls.iter().rposition(|fell| *fell < all).map_or(0, |last| last + 1);
+    let of = |count: u32| format!("{count} of {all} random continuations fell");
+    match (at, falls.get(at)) {
+        (0, _) => format!("from the start, {}", of(all)),
+        (at, Some(_)) => format!("after step {at} {}; before it {}", of(all), of(falls[at - 1])),
+        (at, None) => {
+            let start = falls.first().copied().unwrap_or(0);
+            format!("only step {at} decides: before it {}, and from the start {start}", of(falls[at - 1]))
+        }
+    }
+}

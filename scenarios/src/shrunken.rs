@@ -1,0 +1,65 @@
+//! A shrunk run without its types.
+
+use seedbed_model::{ExactScript, Protocol, Replayed, Signature, replay_exact};
+use seedbed_sim::shrink::{self, Budget, Limits, Size};
+
+use crate::pin::PinnedScript;
+use crate::written;
+
+/// Random continuations from each moment.
+const CONTINUATION_COUNT: u32 = 100;
+
+/// What a run was shrunk to, and what it shows.
+#[derive(Debug, Clone)]
+pub(crate) struct Shrunken {
+    pub(crate) script: PinnedScript,
+    pub(crate) replayed: Replayed,
+    pub(crate) signature: Signature,
+    pub(crate) limits: Limits,
+    pub(crate) before: Size,
+    pub(crate) after: Size,
+    pub(crate) tries: u64,
+    pub(crate) is_minimal: bool,
+    /// Which steps the fall hangs on.
+    pub(crate) chain: Vec<bool>,
+    /// What still goes wrong, in words, and whether the fall goes away without it.
+    pub(crate) faults: Vec<(String, bool)>,
+    /// `[k]`: how many of `continuation_count` random continuations fall too, after the first `k` steps.
+    pub(crate) falls: Vec<u32>,
+    pub(crate) continuation_count: u32,
+    /// Elements without which the run still falls: none in a minimal one. For tests.
+    pub(crate) needless: Vec<usize>,
+}
+
+pub(crate) fn shrink<P: Protocol>(
+    protocol: &P,
+    script: &ExactScript<P>,
+    budget: Budget<'_>,
+) -> Result<Shrunken, String> {
+    let names = protocol.nodes();
+    let shrunk = shrink::shrink(protocol, script, budget)?;
+    let replayed = replay_exact(protocol, &shrunk.script);
+    let chain = shrink::chain(protocol, &shrunk.script)?;
+    let needless = shrink::needless(protocol, &shrunk)?;
+    let words = |found: &shrink::Contribution| match (found.step, found.clock) {
+        (Some(step), _) => replayed.trace.get(step).map(|step| step.what.clone()).unwrap_or_default(),
+        (None, Some(node)) => format!("the clock of {}: {}", names[node.index()], shrunk.script.clocks[node.index()]),
+        (None, None) => String::new(),
+    };
+    let faults = shrink::contributions(protocol, &shrunk)?.iter().map(|it| (words(it), it.is_needed)).collect();
+    Ok(Shrunken {
+        falls: shrink::continuations(protocol, &shrunk, CONTINUATION_COUNT)?,
+        continuation_count: CONTINUATION_COUNT,
+        script: written::pinned(protocol, &shrunk.script, &replayed),
+        chain,
+        faults,
+        needless: needless.iter().enumerate().filter(|(_, stays)| **stays).map(|(index, _)| index).collect(),
+        signature: shrunk.signature,
+        limits: shrunk.limits,
+        before: shrunk.before,
+        after: shrunk.after,
+        tries: shrunk.tries,
+        is_minimal: shrunk.is_minimal,
+        replayed,
+    })
+}
