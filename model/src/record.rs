@@ -50,9 +50,27 @@ pub struct CampaignRecord {
     /// Whence.
     #[serde(flatten)]
     pub header: Header,
+    /// The pinned runs of their protocols, which ran first.
+    #[serde(default)]
+    pub pins: Vec<PinRecord>,
     /// In the order they ran.
     pub scenarios: Vec<ScenarioRecord>,
     /// The exit code: 0 if all is as expected.
+    pub code: u8,
+}
+
+/// A pinned run that was replayed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinRecord {
+    /// `protocol/pin`.
+    pub name: String,
+    /// What it once found.
+    pub story: String,
+    /// `same`, `drifted`, `gone` or `holds`.
+    pub verdict: String,
+    /// The verdict in a sentence, with the step, what was expected and what was found.
+    pub words: String,
+    /// 0, or 18.
     pub code: u8,
 }
 
@@ -116,6 +134,23 @@ pub struct Fall {
     pub expected: bool,
     /// The first of them.
     pub first: Failure,
+    /// What differs among them, the most frequent first.
+    pub groups: Vec<FailureGroup>,
+}
+
+/// Failures with one signature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureGroup {
+    /// What they have in common.
+    pub signature: Signature,
+    /// How many runs.
+    pub count: u64,
+    /// The first seed.
+    pub first: String,
+    /// The seed of the run with the fewest steps; the first of several.
+    pub smallest: String,
+    /// How many steps that has.
+    pub steps: u64,
 }
 
 /// One failure, with what a reader needs to act.
@@ -141,6 +176,9 @@ pub struct Failure {
     pub why: Vec<TraceStep>,
     /// A line to paste that replays it.
     pub paste: String,
+    /// A line to paste that makes it small; empty if nothing does.
+    #[serde(default)]
+    pub shrink: String,
     /// The revision.
     pub revision: String,
     /// The run's digest. 16 hex digits.

@@ -1,9 +1,12 @@
 //! What a campaign says at its end: a row for each scenario, then what is to be said of it.
 
-use seedbed_model::record::{CampaignRecord, Fall, ScenarioRecord};
+use seedbed_model::record::{CampaignRecord, FailureGroup, Fall, PinRecord, ScenarioRecord};
 
 use crate::number;
 use crate::table::{Side, Table};
+
+/// Kinds of failure that are shown of a property.
+const KIND_COUNT_MAX: usize = 5;
 
 /// The summary table, and below it the remarks.
 pub fn summary(record: &CampaignRecord) -> String {
@@ -32,7 +35,44 @@ pub fn summary(record: &CampaignRecord) -> String {
         ]);
     }
     let remarks: String = record.scenarios.iter().flat_map(remarks).collect();
-    format!("{}{remarks}{}{}\n", table.text(), to_see(record), verdict(record))
+    let kinds: String = record.scenarios.iter().flat_map(|scenario| scenario.falls.iter().flat_map(kinds)).collect();
+    format!("{}{kinds}{remarks}{}{}{}\n", table.text(), to_see(record), pins(record), verdict(record))
+}
+
+/// The falls of a property by what they have in common, where they are not all of one kind.
+fn kinds(fall: &Fall) -> Vec<String> {
+    if fall.groups.len() < 2 {
+        return Vec::new();
+    }
+    let line = |group: &FailureGroup| {
+        format!(
+            "  {}: {}; first at seed {}, smallest at seed {} with {}\n",
+            number::counted(group.count, "run"),
+            group.signature,
+            group.first,
+            group.smallest,
+            number::counted(group.steps, "step")
+        )
+    };
+    let shown = fall.groups.iter().take(KIND_COUNT_MAX).map(line);
+    let more = fall.groups.len().saturating_sub(KIND_COUNT_MAX);
+    let rest = (more > 0).then(|| format!("  and {more} kinds more\n"));
+    let head = format!("{} fell in {} kinds:\n", fall.property, fall.groups.len());
+    std::iter::once(head).chain(shown).chain(rest).collect()
+}
+
+/// How the pinned runs went: a line for each that is not as it was, and one for all.
+fn pins(record: &CampaignRecord) -> String {
+    if record.pins.is_empty() {
+        return String::new();
+    }
+    let bad: Vec<&PinRecord> = record.pins.iter().filter(|pin| pin.code != 0).collect();
+    let lines: String = bad.iter().map(|pin| format!("pinned {}: {}\n", pin.name, pin.words)).collect();
+    let all = number::counted(record.pins.len() as u64, "pinned run");
+    match bad.len() {
+        0 => format!("{all}: as before\n"),
+        bad => format!("{lines}{all}: {bad} not as before\n"),
+    }
 }
 
 /// The lines that replay the first fall of each kind that was expected: those not expected have their own blocks.
@@ -82,6 +122,7 @@ fn verdict(record: &CampaignRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use seedbed_model::Signature;
     use seedbed_model::record::{Failure, Header, Subject};
 
     fn scenario(name: &str, code: u8, falls: Vec<Fall>, mutants: &[&str]) -> ScenarioRecord {
@@ -102,21 +143,46 @@ mod tests {
         }
     }
 
+    fn group(step: &str, count: u64) -> FailureGroup {
+        let signature = Signature { property: "single-copy".into(), roles: Vec::new(), steps: vec![step.to_owned()] };
+        FailureGroup { signature, count, first: "3".into(), smallest: "5".into(), steps: 9 }
+    }
+
+    fn pin(code: u8) -> PinRecord {
+        PinRecord { name: "leasing/crisscross".into(), words: "drifted at step 3".into(), code, ..PinRecord::default() }
+    }
+
     #[test]
     fn a_summary_names_what_fell_how_often_and_the_first_seed() {
         let first = Failure { seed: Some("3".into()), ..Failure::default() };
-        let fall = Fall { property: "single-copy".into(), count: 4, expected: false, first };
+        let fall = Fall {
+            property: "single-copy".into(),
+            count: 4,
+            expected: false,
+            first,
+            groups: vec![group("a", 3), group("b", 1)],
+        };
         let scenarios = vec![
             scenario("leasing/crash", 0, Vec::new(), &[]),
             scenario("leasing/race", 10, vec![fall], &["no-nonce"]),
         ];
-        let record = CampaignRecord { header: Header::new("campaign", "unknown"), scenarios, code: 10 };
+        let record = CampaignRecord {
+            header: Header::new("campaign", "unknown"),
+            pins: vec![pin(0), pin(18)],
+            scenarios,
+            code: 10,
+        };
         let expected = "\
 scenario                       seeds  runs  steps  messages  virtual    time  digest            result
 leasing/crash                  0..10    10  1,234       567  9,000 s  0.25 s  00000000000000aa  holds
 leasing/race without no-nonce  0..10    10  1,234       567  9,000 s  0.25 s  00000000000000aa  single-copy fell in 4 runs, first at seed 3
+single-copy fell in 2 kinds:
+  3 runs: single-copy after a; first at seed 3, smallest at seed 5 with 9 steps
+  1 run: single-copy after b; first at seed 3, smallest at seed 5 with 9 steps
 leasing/crash: never reached: renewal
 leasing/race: never reached: renewal
+pinned leasing/crisscross: drifted at step 3
+2 pinned runs: 1 not as before
 20 runs of 2 scenarios: 1 not as expected (exit 10)
 ";
         assert_eq!(summary(&record), expected);

@@ -17,6 +17,9 @@ pub fn block(failure: &Failure) -> String {
         text.push_str(&trace::excerpt(&failure.why));
     }
     text.push_str(&format!("  replay:   {}\n", failure.paste));
+    if !failure.shrink.is_empty() {
+        text.push_str(&format!("  shrink:   {}\n", failure.shrink));
+    }
     text.push_str(&format!("  revision: {}\n", failure.revision));
     text.push_str(&format!("  digest:   {}\n", failure.digest));
     text
@@ -45,6 +48,7 @@ mod tests {
             shrunk: "not shrunk".into(),
             why: Vec::new(),
             paste: "seedbed replay leasing/race --seed 7".into(),
+            shrink: "seedbed shrink leasing/race --seed 7".into(),
             revision: "unknown".into(),
             digest: "00000000000000ff".into(),
         };
@@ -53,6 +57,7 @@ mod tests {
   at:       leasing/race, seed 7, step 12, 3s
   shrunk:   not shrunk
   replay:   seedbed replay leasing/race --seed 7
+  shrink:   seedbed shrink leasing/race --seed 7
   revision: unknown
   digest:   00000000000000ff
 ";

@@ -82,7 +82,7 @@ mod tests {
         };
         let scenario = ScenarioRecord {
             name: "paxos/a".into(),
-            falls: vec![Fall { property: "agreement".into(), count: 1, expected: false, first }],
+            falls: vec![Fall { property: "agreement".into(), count: 1, expected: false, first, groups: Vec::new() }],
             blocks: vec![
                 Block { seeds: "0..100".into(), runs: 100, failed: vec![("3".into(), "agreement".into())] },
                 Block { seeds: "100..200".into(), runs: 100, failed: Vec::new() },
@@ -90,7 +90,12 @@ mod tests {
             code: 10,
             ..ScenarioRecord::default()
         };
-        let record = CampaignRecord { header: Header::new("campaign", "unknown"), scenarios: vec![scenario], code: 10 };
+        let record = CampaignRecord {
+            header: Header::new("campaign", "unknown"),
+            pins: Vec::new(),
+            scenarios: vec![scenario],
+            code: 10,
+        };
         let xml = text(&record).expect("memory takes it");
         assert!(xml.contains(r#"tests="3" skipped="0" failures="1""#), "{xml}");
         assert!(xml.contains("agreement fell in 1 of 100 runs, first at seed 3"), "{xml}");

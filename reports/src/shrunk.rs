@@ -17,7 +17,7 @@ pub fn text(record: &ShrinkRecord) -> String {
     text.push('\n');
     text.push_str(&format!("  chain:    {}\n", chain(record)));
     text.push_str(&faults(record));
-    text.push_str(&format!("  no way back: {}\n", no_return(record)));
+    text.push_str(&format!("  avoided:  {}\n", avoidable(record)));
     if !failure.paste.is_empty() {
         text.push_str(&format!("  replay:   {}\n", failure.paste));
     }
@@ -71,17 +71,20 @@ fn faults(record: &ShrinkRecord) -> String {
     record.faults.iter().enumerate().map(line).collect()
 }
 
-/// The first moment from which all continuations fall, and how it was just before.
-fn no_return(record: &ShrinkRecord) -> String {
+/// Until when the fall could still be avoided: the first moment from which all continuations fall, and how it was before.
+fn avoidable(record: &ShrinkRecord) -> String {
     let (falls, all) = (&record.falls, record.continuations);
     let at = falls.iter().rposition(|fell| *fell < all).map_or(0, |last| last + 1);
-    let of = |count: u32| format!("{count} of {all} random continuations fell");
-    match (at, falls.get(at)) {
-        (0, _) => format!("from the start, {}", of(all)),
-        (at, Some(_)) => format!("after step {at} {}; before it {}", of(all), of(falls[at - 1])),
-        (at, None) => {
-            let start = falls.first().copied().unwrap_or(0);
-            format!("only step {at} decides: before it {}, and from the start {start}", of(falls[at - 1]))
+    let start = falls.first().copied().unwrap_or(0);
+    match at {
+        0 => format!("never: from the start on {all} of {all} random continuations fall"),
+        at => {
+            let from =
+                if at < falls.len() { format!("no longer after step {at}") } else { format!("until the last step") };
+            let before = falls[at - 1];
+            format!(
+                "{from}: {all} of {all} random continuations fall then, {before} a step before, {start} from the start"
+            )
         }
     }
 }

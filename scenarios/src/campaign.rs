@@ -11,6 +11,7 @@ use crate::console::Meter;
 use crate::exit::{self, BadInput};
 use crate::face::{Face, Setup};
 use crate::file::Expect;
+use crate::kinds::Kinds;
 use crate::library::Scenario;
 use crate::params;
 use crate::seeds::Seeds;
@@ -50,6 +51,11 @@ impl Paste {
     pub(crate) fn replay(&self, scenario: &str, seed: Seed) -> String {
         format!("{} replay {scenario} --seed {seed}{}", self.command, self.flags)
     }
+
+    /// The line that makes it small.
+    pub(crate) fn shrink(&self, scenario: &str, seed: Seed, property: &str) -> String {
+        format!("{} shrink {scenario} --seed {seed} --property {property}{}", self.command, self.flags)
+    }
 }
 
 /// The runs so far, added up.
@@ -63,6 +69,7 @@ struct Tally {
     reached: BTreeMap<&'static str, u64>,
     /// By property: how often, and the first run.
     falls: BTreeMap<String, (u64, Run)>,
+    kinds: Kinds,
     unasserted: u64,
     limited: u64,
     blocks: Vec<Block>,
@@ -78,11 +85,19 @@ impl Campaign<'_> {
     pub(crate) fn run(&self, meter: &Meter) -> Result<ScenarioRecord, BadInput> {
         let watch = Stopwatch::start();
         let mut tally = Tally::default();
+        let mut refusal = None;
         self.drive(&mut |run| {
-            self.count(&mut tally, run);
+            refusal = self.count(&mut tally, run).err();
             meter.at(tally.runs);
-            if self.deadline.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if refusal.is_some() || self.deadline.is_over() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })?;
+        if let Some(refused) = refusal {
+            return Err(refused);
+        }
         tally.close_block();
         let (repeated, divergence) = self.repeat(&tally)?;
         let mut record = self.record(tally)?;
@@ -116,7 +131,7 @@ impl Campaign<'_> {
         self.face.sweep(self.setup(), settings, range, self.jobs, on_run).map_err(|why| self.refused(&why))
     }
 
-    fn count(&self, tally: &mut Tally, run: Run) {
+    fn count(&self, tally: &mut Tally, run: Run) -> Result<(), BadInput> {
         tally.runs += 1;
         tally.steps += run.steps;
         tally.messages += run.messages;
@@ -134,8 +149,14 @@ impl Campaign<'_> {
         let unexpected = asserted.iter().find(|property| !self.is_expected(property)).cloned();
         tally.note_block(run.seed, unexpected);
         for property in asserted {
+            // A run is signed by doing it again, slowly: those that hold pay nothing for it.
+            let signature = self.face.sign(self.setup(), &self.scenario.settings, run.seed, &property);
+            if let Some(signature) = signature.map_err(|why| self.refused(&why))? {
+                tally.kinds.note(signature, &run);
+            }
             tally.falls.entry(property).or_insert_with(|| (0, run.clone())).0 += 1;
         }
+        Ok(())
     }
 
     /// The properties that fell, of those that count: a panic always does.
@@ -175,7 +196,8 @@ impl Campaign<'_> {
         let mut falls = Vec::new();
         for (property, (count, run)) in tally.falls {
             let expected = self.is_expected(&property);
-            falls.push(Fall { count, expected, first: self.failure(&properties, &property, &run)?, property });
+            let groups = tally.kinds.of(&property);
+            falls.push(Fall { count, expected, first: self.failure(&properties, &property, &run)?, groups, property });
         }
         Ok(ScenarioRecord {
             name: self.scenario.name.clone(),
@@ -224,6 +246,7 @@ impl Campaign<'_> {
             shrunk: "not shrunk".into(),
             why: traced.trace,
             paste: self.paste.replay(&self.scenario.name, run.seed),
+            shrink: self.paste.shrink(&self.scenario.name, run.seed, property),
             revision: self.paste.revision.clone(),
             digest: format!("{:016x}", run.digest),
         })

@@ -215,6 +215,7 @@ impl Exploration<'_> {
             shrunk: self.engine.shrunk(&self.strategy).into(),
             why: Vec::new(),
             paste: record.paste.clone(),
+            shrink: String::new(),
             revision: self.paste.revision.clone(),
             digest: explored
                 .counterexample
@@ -229,6 +230,8 @@ impl Exploration<'_> {
         Some(Pin {
             format: FORMAT,
             protocol: self.face.name().to_owned(),
+            story: violation.detail.clone(),
+            fixed: false,
             place: format!("check, bound {}", self.bound.name),
             revision: self.paste.revision.clone(),
             violation: found

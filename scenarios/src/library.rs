@@ -87,6 +87,23 @@ impl<'r> Library<'r> {
         bounds(face, &source)
     }
 
+    /// The protocol's pinned runs, in order of name: those shipped, and those of the user's folder over them.
+    pub(crate) fn pinned(&self, entry: &Entry) -> Result<Vec<(String, Source)>, BadInput> {
+        let face = entry.face.as_ref();
+        let source = |(name, text): &(&str, &str)| shipped(face, &format!("pinned/{name}"), text).1;
+        let mut pins: Vec<(String, Source)> =
+            entry.files.pinned.iter().map(|pin| (pin.0.to_owned(), source(pin))).collect();
+        let folder = self.folder.as_ref().map(|folder| folder.join(face.name()).join("pinned"));
+        if let Some(folder) = folder.filter(|folder| folder.is_dir()) {
+            for path in listed(&folder)?.into_iter().filter(|path| path.extension().is_some_and(|it| it == "toml")) {
+                pins.retain(|(other, _)| *other != stem(&path));
+                pins.push((stem(&path), read(&path)?));
+            }
+        }
+        pins.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(pins)
+    }
+
     fn user_files(&self, face: &dyn Face) -> Result<Vec<PathBuf>, BadInput> {
         let Some(folder) = self.folder.as_ref().map(|folder| folder.join(face.name())).filter(|folder| folder.is_dir())
         else {

@@ -21,6 +21,12 @@ pub(crate) struct Pin {
     /// [`FORMAT`] at the time of writing.
     pub(crate) format: u32,
     pub(crate) protocol: String,
+    /// What it once found. For readers.
+    #[serde(default)]
+    pub(crate) story: String,
+    /// The bug is fixed: the property must fall no more, whatever became of the steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) fixed: bool,
     /// The scenario or the bound that it came from. For readers.
     pub(crate) place: String,
     /// The revision that wrote it. For readers.
@@ -125,6 +131,8 @@ mod tests {
         let pin = Pin {
             format: FORMAT,
             protocol: "echo".into(),
+            story: "An echo of another number counts.".into(),
+            fixed: true,
             place: "check echo lossy".into(),
             revision: "unknown".into(),
             violation: Some("matching".into()),

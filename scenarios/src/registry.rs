@@ -12,25 +12,29 @@ pub struct Files {
     pub check: Option<&'static str>,
     /// File names without `.toml`, and texts.
     pub scenarios: &'static [(&'static str, &'static str)],
+    /// Pinned runs, from the folder `pinned`: file names without `.toml`, and texts.
+    pub pinned: &'static [(&'static str, &'static str)],
 }
 
-/// Embeds a protocol's files: the folder, `check` if it has a `check.toml`, and its scenarios.
+/// Embeds a protocol's files: the folder, `check` if it has a `check.toml`, its scenarios, and `pinned` with what its
+/// folder `pinned` holds, if there is one.
 ///
 /// ```ignore
-/// Registry::new().with::<Parking>(seedbed::files!("../scenarios/parking", check, ["calm", "busy"]))
+/// Registry::new().with::<Parking>(seedbed::files!("../scenarios/parking", check, ["calm", "busy"], pinned ["twice"]))
 /// ```
 #[macro_export]
 macro_rules! files {
-    ($folder:literal, check, [$($name:literal),* $(,)?]) => {
+    ($folder:literal, check, [$($name:literal),* $(,)?] $(, pinned [$($pin:literal),* $(,)?])?) => {
         $crate::Files {
             check: Some(include_str!(concat!($folder, "/check.toml"))),
-            scenarios: &[$(($name, include_str!(concat!($folder, "/", $name, ".toml")))),*],
+            ..$crate::files!($folder, [$($name),*] $(, pinned [$($pin),*])?)
         }
     };
-    ($folder:literal, [$($name:literal),* $(,)?]) => {
+    ($folder:literal, [$($name:literal),* $(,)?] $(, pinned [$($pin:literal),* $(,)?])?) => {
         $crate::Files {
             check: None,
             scenarios: &[$(($name, include_str!(concat!($folder, "/", $name, ".toml")))),*],
+            pinned: &[$($(($pin, include_str!(concat!($folder, "/pinned/", $pin, ".toml")))),*)?],
         }
     };
 }

@@ -20,7 +20,7 @@ pub fn shipped() -> Registry {
         .with::<LeaseStamps>(files!("../lease-stamps", check, ["clock-beyond-bound", "crash", "jumps", "offsets"]))
         .with::<Paxos>(files!("../paxos", check, ["contention", "crash", "disks", "empty-disk"]))
         .with::<Register>(files!("../register", check, ["crash", "disks", "lossy", "stragglers"]))
-        .with::<SeqPair>(files!("../seqpair", check, ["crash", "crossing"]))
+        .with::<SeqPair>(files!("../seqpair", check, ["crash", "crossing"], pinned["crisscross"]))
         .with::<Leasing>(files!(
             "../leasing",
             check,
@@ -36,6 +36,7 @@ pub fn shipped() -> Registry {
                 "race",
                 "rough-links",
                 "steady"
-            ]
+            ],
+            pinned["crisscross"]
         ))
 }

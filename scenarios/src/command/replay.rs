@@ -14,7 +14,8 @@ use crate::exit::{self, BadInput};
 use crate::face::{Face, Setup, Traced};
 use crate::history::writer::HistoryFile;
 use crate::library::{self, Library, Scenario};
-use crate::pin::{self, FORMAT, Pin, PinnedScript, Seeded};
+use crate::pin::{FORMAT, Pin, Seeded};
+use crate::pinned;
 use crate::registry::Registry;
 
 /// A run of more steps is pinned as its seed: its digest tells whether it is the same.
@@ -208,6 +209,8 @@ pub(crate) fn pin(face: &dyn Face, scenario: &Scenario, seed: Seed, revision: &s
     Ok(Pin {
         format: FORMAT,
         protocol: face.name().to_owned(),
+        story: traced.run.violations.first().map(|found| found.violation.detail.clone()).unwrap_or_default(),
+        fixed: false,
         place: format!("{}, seed {seed}", scenario.name),
         revision: revision.to_owned(),
         violation: traced.run.violations.first().map(|found| found.violation.property.clone()),
@@ -217,14 +220,6 @@ pub(crate) fn pin(face: &dyn Face, scenario: &Scenario, seed: Seed, revision: &s
         script,
         seeded,
     })
-}
-
-/// What a pinned run did this time.
-struct Again {
-    trace: Vec<TraceStep>,
-    digest: u64,
-    violations: Vec<String>,
-    drift: Option<(usize, String)>,
 }
 
 fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
@@ -237,90 +232,17 @@ fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Re
     let setup = Setup { params, mutants };
     let described = match face.describe(&setup) {
         Ok(described) => described,
-        Err(why) => return gone(console, &why),
+        Err(why) => {
+            console.say(&format!("gone: {why}\n"))?;
+            return Ok(exit::DRIFTED);
+        }
     };
-    let again = again(face, &setup, &pin).map_err(|why| source.whole(why))?;
+    let again = pinned::again(face, &setup, &pin).map_err(|why| source.whole(why))?;
     show(args, &described.nodes, &again.trace, console)?;
-    compare(&pin, &again, args.format, console)
-}
-
-fn again(face: &dyn Face, setup: &Setup, pin: &Pin) -> Result<Again, String> {
-    match (&pin.script, &pin.seeded) {
-        (Some(script), _) => by_name(face, setup, script),
-        (None, Some(seeded)) => by_seed(face, setup, seeded),
-        (None, None) => Err("a pin holds either a [script] or a [seeded] run".into()),
+    let verdict = pinned::compare(&pin, &again);
+    // The steps alone in JSON: whoever reads that has the exit code.
+    if args.format == Format::Text {
+        console.say(&format!("\n{}\n", verdict.words))?;
     }
-}
-
-fn by_name(face: &dyn Face, setup: &Setup, script: &PinnedScript) -> Result<Again, String> {
-    let replayed = face.replay(setup, script)?;
-    let violations = replayed.violations.into_iter().map(|violation| violation.property).collect();
-    Ok(Again { trace: replayed.trace, digest: replayed.digest, violations, drift: replayed.drift })
-}
-
-fn by_seed(face: &dyn Face, setup: &Setup, seeded: &Seeded) -> Result<Again, String> {
-    seeded.settings.check()?;
-    let traced = face.trace(setup, &seeded.settings, seeded.seed, None)?;
-    let violations = traced.run.violations.iter().map(|found| found.violation.property.clone()).collect();
-    Ok(Again { trace: traced.trace, digest: traced.run.digest, violations, drift: None })
-}
-
-/// Says 'same', 'drifted at step k', or 'gone'.
-fn compare(pin: &Pin, again: &Again, format: Format, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    let say = |console: &mut Console<'_>, text: String| match format {
-        Format::Text => console.say(&text),
-        // The steps alone: whoever reads JSON has the exit code.
-        Format::Json => Ok(()),
-    };
-    let fell = pin.violation.as_ref().is_none_or(|property| again.violations.contains(property));
-    let digest = format!("{:016x}", again.digest);
-    if let Some((step, why)) = drift(pin, again) {
-        say(console, format!("\ndrifted at step {}: {why}\n", step + 1))?;
-        return Ok(exit::DRIFTED);
-    }
-    if !fell {
-        say(
-            console,
-            format!("\ngone: every step happens, but {} does not fall\n", pin.violation.as_deref().unwrap_or_default()),
-        )?;
-        return Ok(exit::DRIFTED);
-    }
-    if digest != pin.digest {
-        say(console, format!("\ndrifted: the digest is {digest}, and was {}\n", pin.digest))?;
-        return Ok(exit::DRIFTED);
-    }
-    let what = pin.violation.as_ref().map_or("no property falls".to_owned(), |property| format!("{property} falls"));
-    say(console, format!("\nsame: {what}, digest {digest}\n"))?;
-    Ok(exit::EXPECTED)
-}
-
-/// The first step that did not happen, or not in the same words.
-fn drift(pin: &Pin, again: &Again) -> Option<(usize, String)> {
-    let differs =
-        told(pin).into_iter().zip(&again.trace).enumerate().find(|(_, (was, step))| **was != told_now(pin, step));
-    let differs =
-        differs.map(|(index, (was, step))| (index, format!("it was `{was}`, and is `{}`", told_now(pin, step))));
-    match (differs, again.drift.clone()) {
-        (Some(a), Some(b)) => Some(if a.0 <= b.0 { a } else { b }),
-        (a, b) => a.or(b),
-    }
-}
-
-/// What a pin says of its steps.
-fn told(pin: &Pin) -> Vec<String> {
-    match (&pin.script, &pin.seeded) {
-        (Some(script), _) => script.steps.iter().map(|step| step.does.join("; ")).collect(),
-        (None, Some(seeded)) => seeded.words.clone(),
-        (None, None) => Vec::new(),
-    }
-}
-
-/// The same of a step as it is now. A script's own step happens as it is written, or not at all.
-fn told_now(pin: &Pin, step: &TraceStep) -> String {
-    if pin.script.is_some() { step.effects.join("; ") } else { pin::words(step) }
-}
-
-fn gone(console: &mut Console<'_>, why: &str) -> Result<u8, BadInput> {
-    console.say(&format!("gone: {why}\n"))?;
-    Ok(exit::DRIFTED)
+    Ok(verdict.code)
 }

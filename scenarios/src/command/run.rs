@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use seedbed_model::Span;
-use seedbed_model::record::{CampaignRecord, Header, ScenarioRecord};
+use seedbed_model::record::{CampaignRecord, Header, PinRecord, ScenarioRecord};
 use seedbed_reports::{campaign, failure, json, junit};
 use seedbed_sim::Seed;
 
@@ -15,6 +15,7 @@ use crate::exit::{self, BadInput, unknown};
 use crate::face::Face;
 use crate::file::Class;
 use crate::library::{Library, Scenario};
+use crate::pinned;
 use crate::registry::Registry;
 use crate::seeds::{SeedRange, Seeds, Shard};
 use crate::stopwatch::Deadline;
@@ -72,8 +73,12 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     }
     let paste = args.planned.paste(args.variation.paste(command, &args.work.revision));
     let deadline = Deadline::after(args.budget);
-    let mut record =
-        CampaignRecord { header: Header::new("campaign", &args.work.revision), scenarios: Vec::new(), code: 0 };
+    let mut record = CampaignRecord {
+        header: Header::new("campaign", &args.work.revision),
+        pins: pins(&library, &chosen)?,
+        scenarios: Vec::new(),
+        code: 0,
+    };
     for (index, (face, scenario)) in chosen.iter().enumerate() {
         let share = deadline.share(chosen.len() - index);
         let Some(seeds) = seeds(args, scenario) else { continue };
@@ -82,7 +87,8 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     if record.scenarios.is_empty() {
         return Err(BadInput::flag("--shard: no scenario has a seed left for this shard; use fewer shards"));
     }
-    record.code = exit::lowest(record.scenarios.iter().map(|scenario| scenario.code));
+    let codes = record.scenarios.iter().map(|scenario| scenario.code);
+    record.code = exit::lowest(codes.chain(record.pins.iter().map(|pin| pin.code)));
     console.say(&campaign::summary(&record))?;
     write_results(args, &record)?;
     if let (Some(path), Some(seed), [(face, scenario)]) = (&args.history, args.seed, chosen.as_slice()) {
@@ -92,6 +98,20 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         pin_first(args, &chosen, &record, path)?;
     }
     Ok(record.code)
+}
+
+/// The pinned runs of the protocols at hand, replayed. What is varied by flags changes nothing of them.
+fn pins(library: &Library<'_>, chosen: &[(&dyn Face, Scenario)]) -> Result<Vec<PinRecord>, BadInput> {
+    let mut records = Vec::new();
+    for entry in &library.registry.entries {
+        let face = entry.face.as_ref();
+        if chosen.iter().any(|(other, _)| other.name() == face.name()) {
+            for (name, source) in library.pinned(entry)? {
+                records.push(pinned::replayed(face, &name, &source)?);
+            }
+        }
+    }
+    Ok(records)
 }
 
 /// The scenarios asked for, each once, with the flags applied.

@@ -215,6 +215,8 @@ impl Shown<'_> {
         Pin {
             format: FORMAT,
             protocol: self.face.name().to_owned(),
+            story: self.shrunken.signature.to_string(),
+            fixed: false,
             place: format!("{}{seed}, shrunk", self.place),
             revision: paste.revision.clone(),
             violation: Some(self.shrunken.signature.property.clone()),

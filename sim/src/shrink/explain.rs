@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use seedbed_model::exact::Origin;
+use seedbed_model::signature::culprits;
 use seedbed_model::{
     Choice, Effect, ExactScript, ExactStep, Local, Move, NodeClock, NodeId, Phase, Playback, Protocol, Span,
 };
@@ -16,17 +17,18 @@ use super::{Shrunk, pieces};
 use crate::seed::Seed;
 use crate::stream::below;
 
-/// Which steps the last one hangs on, itself among them: backwards from it, what happened at the same node before if it
-/// left something there (a state, a timer, a record), and the sending of what arrived. Steps that are not among them stand
-/// there because the world owed them: a timer that had to be told before time went on.
+/// Which steps the last one hangs on, itself among them: backwards from it, and from the nodes that the violation names,
+/// what happened at the same node before if it left something there (a state, a timer, a record), and the sending of what
+/// arrived. Steps that are not among them stand there because the world owed them: a timer that had to be told before time
+/// went on.
 ///
 /// # Errors
 /// If a step cannot happen.
 pub fn chain<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result<Vec<bool>, String> {
     let (pieces, _) = pieces::read(protocol, script)?;
-    let touched = touched(protocol, script)?;
+    let (touched, detail) = touched(protocol, script)?;
     let mut wanted: BTreeSet<usize> = BTreeSet::new();
-    let mut nodes: BTreeSet<NodeId> = BTreeSet::new();
+    let mut nodes: BTreeSet<NodeId> = culprits(&protocol.nodes(), &detail).into_iter().collect();
     let mut needs_time = false;
     let mut chained = vec![false; pieces.len()];
     for (index, piece) in pieces.iter().enumerate().rev() {
@@ -51,8 +53,8 @@ pub fn chain<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result<Vec<b
     Ok(chained)
 }
 
-/// Whether each step left anything at its node: any effect, or another state.
-fn touched<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result<Vec<bool>, String> {
+/// Whether each step left anything at its node: any effect, or another state. And what is said of the violation.
+fn touched<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result<(Vec<bool>, String), String> {
     let mut playback = Playback::new(protocol, script.untimed, &script.clocks);
     playback.world.driver.observed = true;
     let mut touched = Vec::new();
@@ -69,7 +71,8 @@ fn touched<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result<Vec<boo
         let changed = node.map(|node| playback.world.hosts[node.index()].clone()) != before;
         touched.push(acted || changed);
     }
-    Ok(touched)
+    let detail = playback.world.violations.first().map(|violation| violation.detail.clone());
+    Ok((touched, detail.unwrap_or_default()))
 }
 
 /// Something that still goes wrong in a shrunk run.

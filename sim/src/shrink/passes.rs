@@ -32,6 +32,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             self.nodes();
             self.faults();
             self.steps();
+            self.pauses();
             self.clocks();
             self.numbers();
             if self.is_over || self.best.measure() == before {
@@ -162,6 +163,38 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             self.keep(|index, _| !(start..end).contains(&index));
             end = start.min(self.best.pieces.len());
         }
+    }
+
+    /// Time that passes in two places passes in one of them.
+    fn pauses(&mut self) {
+        let mut index = self.best.pieces.len();
+        while index > 0 {
+            index -= 1;
+            let times = self.best.pieces.iter().enumerate().filter(|(_, piece)| piece.is_time());
+            let times: Vec<usize> = times.map(|(place, _)| place).collect();
+            let Some(place) = times.iter().position(|time| *time == index) else { continue };
+            let before = place.checked_sub(1).map(|before| times[before]);
+            let after = times.get(place + 1).copied();
+            let merged = [after, before].into_iter().flatten().any(|other| self.join(index, other));
+            index = if merged { self.best.pieces.len() } else { index };
+        }
+    }
+
+    /// Lets the time of one piece pass at another instead.
+    fn join(&mut self, from: usize, to: usize) -> bool {
+        let span = |index: usize| match self.best.pieces[index].step.choice() {
+            Some(Choice::Elapse(span)) => *span,
+            _ => Span::ZERO,
+        };
+        let what = Move::Choice(Choice::Elapse(span(from) + span(to)));
+        let step = ExactStep { what, answers: Vec::new(), lengths: Vec::new() };
+        let joined = Piece { step, ..self.best.pieces[to].clone() };
+        if !self.may_try() {
+            return false;
+        }
+        let others = self.best.pieces.iter().enumerate().filter(|(index, _)| *index != from);
+        let found = self.attempt.run(others.map(|(index, piece)| if index == to { &joined } else { piece }));
+        self.adopt(found)
     }
 
     fn clocks(&mut self) {
