@@ -1,7 +1,7 @@
 //! Every shipped scenario's runs are exact scripts: recorded, they replay in the plain world to the same effects and the
 //! same end.
 
-use seedbed_model::{Effect, Named, NodeId, Playback, Protocol};
+use seedbed_model::{Effect, Named, NodeId, Playback, Protocol, moves};
 use seedbed_sim::{Seed, Settings, Tracer, record, simulate};
 
 use crate::face::Setup;
@@ -28,7 +28,12 @@ pub(crate) fn compare<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed
     let mut playback = Playback::new(protocol, script.untimed, &script.clocks);
     playback.world.driver.observed = true;
     let mut count = 0;
+    let names = protocol.nodes();
     for (index, step) in script.steps.iter().enumerate() {
+        let text = moves::text_of(&step.what, &names);
+        if moves::move_of(&text, &names).as_ref() != Ok(&step.what) {
+            return Err(format!("step {index} does not read back: {text}"));
+        }
         playback.take(step).map_err(|refused| format!("step {index}: {refused}: {step:?}"))?;
         for effect in std::mem::take(&mut playback.world.driver.effects) {
             if simulated.0.get(count) != Some(&effect) {

@@ -62,7 +62,6 @@ pub(crate) struct Counterexample {
 /// A run written down.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorded {
-    pub(crate) run: Run,
     pub(crate) script: PinnedScript,
     pub(crate) replayed: Replayed,
 }
@@ -230,9 +229,9 @@ impl<F: Family> Face for FamilyFace<F> {
     }
     fn record(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Recorded, String> {
         let protocol = Self::build(setup)?;
-        let (run, script) = seedbed_sim::record(&protocol, settings, seed)?;
+        let (_, script) = seedbed_sim::record(&protocol, settings, seed)?;
         let replayed = replay_exact(&protocol, &script);
-        Ok(Recorded { run, script: written::pinned(&protocol, &script, &replayed), replayed })
+        Ok(Recorded { script: written::pinned(&protocol, &script, &replayed), replayed })
     }
     fn sign(
         &self,

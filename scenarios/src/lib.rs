@@ -25,6 +25,8 @@ mod frontier;
 mod history;
 mod kinds;
 mod library;
+#[cfg(test)]
+mod minimality;
 mod params;
 mod pin;
 mod pinned;

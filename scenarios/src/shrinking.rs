@@ -30,9 +30,7 @@ pub(crate) struct Shrinking<'a> {
 
 /// What came of it.
 pub(crate) struct Found {
-    /// The run that was shrunk.
-    pub(crate) first: Run,
-    /// How large it was.
+    /// How large the run was.
     pub(crate) before: Size,
     /// With its parameters as they are at the end.
     pub(crate) setup: Setup,
@@ -67,12 +65,7 @@ impl Shrinking<'_> {
             shrinking: self,
             wanted,
             tries: 0,
-            world: World {
-                setup: self.setup.clone(),
-                settings: self.settings.clone(),
-                seed: self.seed,
-                run: first.clone(),
-            },
+            world: World { setup: self.setup.clone(), settings: self.settings.clone(), seed: self.seed, run: first },
         };
         search.params()?;
         search.plan()?;
@@ -81,7 +74,7 @@ impl Shrinking<'_> {
         let budget = Budget { tries: self.tries.saturating_sub(tries), watch: &mut watch };
         let shrunken = self.face.shrink(&world.setup, &world.settings, world.seed, budget)?;
         let tries = tries + shrunken.tries;
-        Ok(Found { first, before, setup: world.setup, shrunken, tries })
+        Ok(Found { before, setup: world.setup, shrunken, tries })
     }
 
     fn goes_on(&self, tries: u64, size: Size) -> bool {

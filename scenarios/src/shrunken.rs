@@ -1,7 +1,7 @@
 //! A shrunk run without its types.
 
 use seedbed_model::{ExactScript, Protocol, Replayed, Signature, replay_exact};
-use seedbed_sim::shrink::{self, Budget, Limits, Size};
+use seedbed_sim::shrink::{self, Budget, Size};
 
 use crate::pin::PinnedScript;
 use crate::written;
@@ -15,7 +15,6 @@ pub(crate) struct Shrunken {
     pub(crate) script: PinnedScript,
     pub(crate) replayed: Replayed,
     pub(crate) signature: Signature,
-    pub(crate) limits: Limits,
     pub(crate) before: Size,
     pub(crate) after: Size,
     pub(crate) tries: u64,
@@ -27,7 +26,8 @@ pub(crate) struct Shrunken {
     /// `[k]`: how many of `continuation_count` random continuations fall too, after the first `k` steps.
     pub(crate) falls: Vec<u32>,
     pub(crate) continuation_count: u32,
-    /// Elements without which the run still falls: none in a minimal one. For tests.
+    /// Steps without which the run still falls: none in a minimal one.
+    #[cfg(test)]
     pub(crate) needless: Vec<usize>,
 }
 
@@ -40,6 +40,7 @@ pub(crate) fn shrink<P: Protocol>(
     let shrunk = shrink::shrink(protocol, script, budget)?;
     let replayed = replay_exact(protocol, &shrunk.script);
     let chain = shrink::chain(protocol, &shrunk.script)?;
+    #[cfg(test)]
     let needless = shrink::needless(protocol, &shrunk)?;
     let words = |found: &shrink::Contribution| match (found.step, found.clock) {
         (Some(step), _) => replayed.trace.get(step).map(|step| step.what.clone()).unwrap_or_default(),
@@ -53,9 +54,9 @@ pub(crate) fn shrink<P: Protocol>(
         script: written::pinned(protocol, &shrunk.script, &replayed),
         chain,
         faults,
+        #[cfg(test)]
         needless: needless.iter().enumerate().filter(|(_, stays)| **stays).map(|(index, _)| index).collect(),
         signature: shrunk.signature,
-        limits: shrunk.limits,
         before: shrunk.before,
         after: shrunk.after,
         tries: shrunk.tries,

@@ -184,11 +184,17 @@ fn a_pin_of_another_protocol_drifts_or_is_gone() {
     assert_eq!(code, 18, "{said}");
     assert!(said.contains("drifted at step ") || said.contains("gone: "), "{said}");
 
-    // A step that was in other words.
-    folder.write("words.toml", &text.replacen("holder-1 decides Ask", "holder-1 decides Sulk", 1));
+    // A node that did something else.
+    folder.write("words.toml", &text.replacen("sends Ask", "sends Sulk", 1));
     let (code, said) = seedbed(&format!("replay {}", folder.path("words.toml")));
     assert_eq!(code, 18, "{said}");
-    assert!(said.contains("drifted at step ") && said.contains("it was `holder-1 decides Sulk"), "{said}");
+    assert!(said.contains("drifted at step ") && said.contains("sends Sulk"), "{said}");
+
+    // A decision that there no longer is.
+    folder.write("step.toml", &text.replacen("decide holder-1: Ask", "decide holder-1: Sulk", 1));
+    let (code, said) = seedbed(&format!("replay {}", folder.path("step.toml")));
+    assert_eq!(code, 18, "{said}");
+    assert!(said.contains("drifted at step ") && said.contains("no variant `Sulk`; known: Ask"), "{said}");
 
     // A mutant that there no longer is.
     folder.write("gone.toml", &text.replace("from-receipt", "from-beyond"));
@@ -204,11 +210,11 @@ fn a_pin_of_another_protocol_drifts_or_is_gone() {
 }
 
 #[test]
-fn a_simulated_run_is_pinned_by_its_seed_or_in_tick_mode_by_name() {
+fn a_simulated_run_is_pinned_by_name() {
     let folder = Folder::new("seeded");
     let pin = folder.path("pin.toml");
     assert_eq!(seedbed(&format!("run lease-timers/drift --mutant from-receipt --seeds 0..50 --trace {pin}")).0, 10);
-    assert!(folder.read("pin.toml").contains("[seeded]"));
+    assert!(folder.read("pin.toml").contains("[[script.steps]]"));
     let (code, said) = seedbed(&format!("replay {pin}"));
     assert_eq!((code, said.contains("\nsame: single-holder falls")), (0, true), "{said}");
 
@@ -219,7 +225,7 @@ fn a_simulated_run_is_pinned_by_its_seed_or_in_tick_mode_by_name() {
     let (code, said) =
         seedbed(&format!("replay lease-timers/ticks --seed 3 --trace {pin} --scenarios {}", scenarios.display()));
     assert_eq!(code, 0, "{said}");
-    assert!(folder.read("pin.toml").contains("[script]"));
+    assert!(folder.read("pin.toml").contains("[[script.steps]]"));
     let (code, said) = seedbed(&format!("replay {pin}"));
     assert_eq!((code, said.contains("\nsame: no property falls")), (0, true), "{said}");
 }

@@ -9,4 +9,6 @@ mod endings;
 mod folder;
 mod histories;
 mod orders;
+mod pins;
 mod second_opinion;
+mod shrinking;
