@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::explore::{self, Aids, Bounds, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{
-    Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, TraceStep, Violation, replay_exact,
+    ExactReplayed, Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, TraceStep,
+    Violation, replay_exact,
 };
 use seedbed_sim::shrink::Budget;
 use seedbed_sim::{Run, Seed, Settings};
@@ -97,7 +98,7 @@ pub(crate) trait Face: Send + Sync {
     /// Serves stateright's Explorer page, until the process ends.
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String>;
     /// Replays named choices. `Err` on parameters; a choice that can no longer be read is a drift.
-    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String>;
+    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<ExactReplayed, String>;
     fn sweep(
         &self,
         setup: &Setup,
@@ -200,14 +201,14 @@ impl<F: Family> Face for FamilyFace<F> {
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String> {
         engine::serve(&Self::build(setup)?, bounds, address)
     }
-    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String> {
+    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<ExactReplayed, String> {
         let protocol = Self::build(setup)?;
         let (script, unread) = written::read(&protocol, script)?;
-        let mut replayed = replay_exact(&protocol, &script);
-        if replayed.violations.is_empty() {
-            replayed.drift = replayed.drift.or(unread);
+        let mut exact = replay_exact(&protocol, &script);
+        if exact.replayed.violations.is_empty() {
+            exact.replayed.drift = exact.replayed.drift.or(unread);
         }
-        Ok(replayed)
+        Ok(exact)
     }
     fn sweep(
         &self,
@@ -231,7 +232,7 @@ impl<F: Family> Face for FamilyFace<F> {
         let protocol = Self::build(setup)?;
         let (_, script) = seedbed_sim::record(&protocol, settings, seed)?;
         let replayed = replay_exact(&protocol, &script);
-        Ok(Recorded { script: written::pinned(&protocol, &script, &replayed), replayed })
+        Ok(Recorded { script: written::pinned(&protocol, &script, &replayed), replayed: replayed.replayed })
     }
     fn sign(
         &self,
@@ -277,7 +278,7 @@ fn counterexample<P: Protocol>(protocol: &P, script: &Script<P>) -> Result<Count
     let exact = seedbed_model::exact(protocol, script).map_err(|why| format!("the counterexample: {why}"))?;
     let again = replay_exact(protocol, &exact);
     let script_text = written::pinned(protocol, &exact, &again);
-    Ok(Counterexample { script: script_text, exact: again, replayed: replayed(protocol, script) })
+    Ok(Counterexample { script: script_text, exact: again.replayed, replayed: replayed(protocol, script) })
 }
 
 /// A counterexample counts only if a plain world takes the same path to the same fall: the engines certify each other.

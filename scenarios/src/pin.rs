@@ -93,12 +93,13 @@ impl Pin {
 
     /// Reads a file's text.
     pub(crate) fn read(source: &Source) -> Result<Pin, BadInput> {
-        let pin: Pin = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
-        if pin.format != FORMAT {
-            return Err(
-                source.whole(format!("format {} is not this version's, {FORMAT}; pin the run again", pin.format))
-            );
+        let table: Table = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
+        // Before its keys, which another format need not have.
+        let format = table.get("format").and_then(toml::Value::as_integer);
+        if let Some(format) = format.filter(|format| *format != i64::from(FORMAT)) {
+            return Err(source.whole(format!("format {format} is not this version's, {FORMAT}; pin the run again")));
         }
+        let pin: Pin = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
         if pin.script.is_some() == pin.seeded.is_some() {
             return Err(source.whole("a pin holds either a [script] or a [seeded] run"));
         }
