@@ -192,7 +192,11 @@ impl Shard {
     fn grow(&mut self) {
         let size = self.slots.len() * 2;
         let mask = size - 1;
-        let (mut slots, mut indices) = (vec![0u64; size], vec![0u32; size]);
+        // Written, not asked for as zeros: a page that is read before it is written faults twice, and interrupts the other
+        // workers.
+        let (mut slots, mut indices) = (Vec::with_capacity(size), Vec::with_capacity(size));
+        slots.resize(size, 0u64);
+        indices.resize(size, 0u32);
         for (fingerprint, index) in self.slots.iter().zip(&self.indices).filter(|(slot, _)| **slot != 0) {
             let mut at = *fingerprint as usize & mask;
             while slots[at] != 0 {
