@@ -62,6 +62,7 @@ mod tests {
     #[test]
     fn results_come_in_the_order_of_their_tasks() {
         let text = String::from("borrowed from outside");
+        let text = text.as_str();
         std::thread::scope(|scope| {
             let crew = Crew::new(scope, 4);
             for round in 0..100_usize {
