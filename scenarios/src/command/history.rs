@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use seedbed_model::Span;
 use seedbed_model::history::specifications::{self, Shipped, Work};
-use seedbed_model::history::{Budget, Exhausted, Judgement, Options, Value, Verdict, judge};
+use seedbed_model::history::{Budget, Exhausted, Options, Value, Verdict, judge};
 use seedbed_reports::history::{self as page, Told};
 
 use crate::console::{Console, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::history::assembly::{Assembled, Fail, Meaning, Nil, assemble};
+use crate::history::claim::Judge;
 use crate::history::events::{Event, Fault};
 use crate::history::{Format, edn};
 use crate::stopwatch::Deadline;
@@ -63,31 +64,6 @@ pub(crate) struct Args {
     /// Writes a page of the last file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-}
-
-/// [`Judgement`], as a flag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[value(rename_all = "kebab-case")]
-enum Judge {
-    /// One order, each operation between its invocation and its answer
-    Linearizable,
-    /// The same, with several operations of a client in flight, in the order of their invocations
-    ALinearizable,
-    /// One order that keeps each client's own; real time does not count
-    Sequential,
-    /// An order for each client: its reads see its writes and never go back
-    Session,
-}
-
-impl Judge {
-    fn judgement(self) -> Judgement {
-        match self {
-            Judge::Linearizable => Judgement::Linearizable,
-            Judge::ALinearizable => Judgement::ALinearizable,
-            Judge::Sequential => Judgement::Sequential,
-            Judge::Session => Judgement::Session,
-        }
-    }
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
