@@ -141,6 +141,7 @@ mod tests {
             digest: "00000000000000ff".into(),
             mutants: vec!["no-number-check".into()],
             params: Table::new(),
+            history: None,
             script: Some(PinnedScript { tick: Span::TICK, untimed: false, offsets: vec![-1], starts: vec![1], steps }),
             seeded: None,
         };

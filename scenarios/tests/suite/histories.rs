@@ -91,7 +91,8 @@ fn agree(folder: &Path, cases: &[Case]) {
         let (code, said) = judged(&folder.join(file), flags);
         assert_eq!(code, *wanted, "{file} {flags}: {said}");
         // Every piece must be cut to the end, and every prefix be the longest, in files of this size.
-        let is_clear = !said.contains("not all of them needed") && (flags.contains("--judge") || !said.contains("no place\n"));
+        let is_clear =
+            !said.contains("not all of them needed") && (flags.contains("--judge") || !said.contains("no place\n"));
         assert!(is_clear, "{file} {flags}: {said}");
     }
 }
