@@ -177,7 +177,7 @@ fn bad_files_get_one_line_each() {
         (
             "number.jsonl",
             event("0", "invoke", "write", "99999999999999999999"),
-            ":1: 1e+20 is not a whole number of 64 bits",
+            ":1: `99999999999999999999` is not a whole number of 64 bits",
         ),
         (
             "number.edn",
