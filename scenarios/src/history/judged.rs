@@ -235,7 +235,10 @@ impl<'s, S: Shipped> Stream<'s, S> {
         let done = match seen.kind {
             Type::Invoke => self.invoked(seen),
             Type::Ok => self.answered(seen),
-            Type::Fail | Type::Info => Ok(self.lost(seen)),
+            Type::Fail | Type::Info => {
+                self.lost(seen);
+                Ok(())
+            }
         };
         if let Err(why) = done {
             self.end = Some(StreamEnd::Fell(Fall::unknown(Place { step: seen.step, at_ns: seen.at_ns }, &why)));
