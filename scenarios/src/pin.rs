@@ -10,6 +10,7 @@ use toml::Table;
 
 use crate::exit::BadInput;
 use crate::file::Source;
+use crate::history::claim::Claim;
 
 /// The version of the file. Raised whenever a key changes its name, type or meaning.
 pub(crate) const FORMAT: u32 = 1;
@@ -33,6 +34,9 @@ pub(crate) struct Pin {
     pub(crate) mutants: Vec<String>,
     #[serde(default)]
     pub(crate) params: Table,
+    /// What is demanded of what the clients see, of a run by its seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) history: Option<Claim>,
     /// What happens, by name.
     pub(crate) script: Option<PinnedScript>,
     /// What happens, by seed.
@@ -137,6 +141,7 @@ mod tests {
             digest: "00000000000000ff".into(),
             mutants: vec!["no-number-check".into()],
             params: Table::new(),
+            history: None,
             script: Some(PinnedScript { tick: Span::TICK, untimed: false, offsets: vec![-1], starts: vec![1], steps }),
             seeded: None,
         };

@@ -42,5 +42,5 @@ pub use faults::{Fault, NamedClock, Plan, TimedFault, Ways};
 pub use run::{End, Found, Run, simulate, simulate_plan};
 pub use seed::Seed;
 pub use settings::{ClockSettings, Costs, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};
-pub use sweep::sweep;
+pub use sweep::{sweep, sweep_with};
 pub use trace::{Recorder, Tracer};

@@ -216,6 +216,7 @@ pub(crate) fn pin(
         digest: format!("{digest:016x}"),
         mutants: scenario.setup.mutants.clone(),
         params: scenario.setup.params.clone(),
+        history: scenario.setup.history.clone(),
         script,
         seeded,
     })
@@ -242,11 +243,12 @@ fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Re
     let params = args.variation.params_of(face, &pin.params)?;
     let mutants =
         if args.variation.mutants.is_empty() { pin.mutants.clone() } else { args.variation.mutants_of(face)? };
-    let setup = Setup { params, mutants };
+    let setup = Setup { params, mutants, history: pin.history.clone() };
     let described = match face.describe(&setup) {
         Ok(described) => described,
         Err(why) => return gone(console, &why),
     };
+    face.check_history(&setup).map_err(|why| source.whole(format!("history: {why}")))?;
     let again = again(face, &setup, &pin).map_err(|why| source.whole(why))?;
     show(args, &described.nodes, &again.trace, console)?;
     compare(&pin, &again, args.format, console)
