@@ -16,16 +16,19 @@ use toml::Table;
 use crate::drive;
 use crate::engine::{self, Address, Engine};
 use crate::file::{CheckFile, ScenarioFile};
+use crate::history::claim::{self, Claim};
 use crate::history::recorder::Seen;
 use crate::pin::PinnedScript;
 use crate::shrunken::{self, Shrunken};
 use crate::written;
 
-/// Parameters and mutants: what makes a protocol of a family.
+/// What makes a protocol of a family, and what is judged beside it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Setup {
     pub(crate) params: Table,
     pub(crate) mutants: Vec<String>,
+    /// What a scenario demands of what its clients see, beside the protocol's own properties.
+    pub(crate) history: Option<Claim>,
 }
 
 /// What a protocol says of itself.
@@ -86,6 +89,8 @@ pub(crate) trait Face: Send + Sync {
     /// Whether a file of bounds has.
     fn read_checks(&self, text: &str) -> Result<(), toml::de::Error>;
     fn describe(&self, setup: &Setup) -> Result<Described, String>;
+    /// Whether the setup's claim on histories makes sense for the protocol's clients.
+    fn check_history(&self, setup: &Setup) -> Result<(), String>;
     fn explore(
         &self,
         setup: &Setup,
@@ -168,7 +173,13 @@ impl<F: Family> Face for FamilyFace<F> {
     }
     fn describe(&self, setup: &Setup) -> Result<Described, String> {
         let protocol = Self::build(setup)?;
-        Ok(Described { nodes: protocol.nodes(), properties: protocol.properties() })
+        let mut properties = protocol.properties();
+        properties.extend(setup.history.as_ref().map(|_| claim::PROPERTY));
+        Ok(Described { nodes: protocol.nodes(), properties })
+    }
+    fn check_history(&self, setup: &Setup) -> Result<(), String> {
+        let protocol = Self::build(setup)?;
+        setup.history.as_ref().map_or(Ok(()), |claim| claim.check(&protocol))
     }
     fn explore(
         &self,
@@ -218,14 +229,14 @@ impl<F: Family> Face for FamilyFace<F> {
         jobs: usize,
         on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
     ) -> Result<(), String> {
-        drive::sweep(&Self::build(setup)?, settings, seeds, jobs, on_run);
+        drive::sweep(&Self::build(setup)?, settings, setup.history.as_ref(), seeds, jobs, on_run);
         Ok(())
     }
     fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String> {
-        Ok(drive::simulate(&Self::build(setup)?, settings, seed))
+        Ok(drive::simulate(&Self::build(setup)?, settings, setup.history.as_ref(), seed))
     }
     fn trace(&self, setup: &Setup, settings: &Settings, seed: Seed, tail: Option<usize>) -> Result<Traced, String> {
-        let (run, trace) = drive::trace(&Self::build(setup)?, settings, seed, tail);
+        let (run, trace) = drive::trace(&Self::build(setup)?, settings, setup.history.as_ref(), seed, tail);
         Ok(Traced { run, trace })
     }
     fn record(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Recorded, String> {
