@@ -114,6 +114,7 @@ fn verdict(record: &CampaignRecord) -> String {
     let bad = record.scenarios.iter().filter(|scenario| scenario.code != 0).count();
     let what = format!("{} of {}", number::counted(runs, "run"), number::counted(scenarios, "scenario"));
     match bad {
+        0 if record.code != 0 => format!("{what}: all as expected, but for what is pinned (exit {})", record.code),
         0 => format!("{what}: all as expected"),
         bad => format!("{what}: {bad} not as expected (exit {})", record.code),
     }

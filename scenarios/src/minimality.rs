@@ -74,7 +74,7 @@ fn a_fall_of_each_mutant_shrinks_to_a_minimal_run() {
 
 /// In the full run of `.ci/run`.
 #[test]
-#[ignore = "shrinks some hundred runs: minutes; `.ci/run full` does"]
+#[ignore = "shrinks some hundred runs: minutes: .ci/run --full, in its step sweeps"]
 fn falls_of_each_mutant_in_every_scenario_shrink_to_minimal_runs() {
     let shrunk = shrink_mutants(usize::MAX, 3);
     assert!(shrunk.len() > 50, "{shrunk:#?}");
