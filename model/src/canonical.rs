@@ -143,6 +143,12 @@ impl Encoder {
         self.bytes.push(number as u8);
     }
 
+    /// An unsigned integer as eight bytes, the lowest first: for what is written often and is mostly large.
+    #[inline]
+    pub fn fixed(&mut self, number: u64) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
     fn part(&mut self, trail: Trail, write: impl FnOnce(&mut Encoder)) {
         match self.parts.take() {
             None => write(self),

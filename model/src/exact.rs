@@ -24,7 +24,7 @@ use crate::property::{Kind, Violation};
 use crate::protocol::{Effect, Event, Protocol};
 use crate::script::{Replayed, Script};
 use crate::time::Span;
-use crate::trace::TraceStep;
+use crate::trace::{self, TraceStep};
 use crate::world::{self, Applied, Choice, Lapse, Named, Refused};
 
 /// One thing that happens in an exact script.
@@ -166,12 +166,23 @@ fn words(payload: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".into())
 }
 
+/// How a replay of an exact script went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExactReplayed {
+    /// In words for people. Its digest is over texts by name, not over encodings: it outlives a new order of variants and
+    /// fields in the source.
+    pub replayed: Replayed,
+    /// `does[i]`: what nodes did in step `i`, each effect by name, to be compared.
+    pub does: Vec<Vec<String>>,
+}
+
 /// Runs an exact script. Stops where a property falls, and at the first step that cannot happen.
-pub fn replay_exact<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Replayed {
+pub fn replay_exact<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> ExactReplayed {
     let names = protocol.nodes();
     let mut playback = Playback::new(protocol, script.untimed, &script.clocks);
     playback.world.driver.observed = true;
     let mut replayed = Replayed { trace: Vec::new(), digest: 0, violations: Vec::new(), owed: Vec::new(), drift: None };
+    let mut does = Vec::new();
     for (index, step) in script.steps.iter().enumerate() {
         let taken = playback.take(step).map_err(|refused| refused.to_string());
         let settled = taken.and_then(|_| match playback.world.violations.is_empty() {
@@ -183,10 +194,15 @@ pub fn replay_exact<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Repla
             break;
         }
         let effects = std::mem::take(&mut playback.world.driver.effects);
+        let at = step.choice().and_then(trace::node_of::<P>);
+        let done: Vec<String> =
+            effects.iter().map(|(node, effect)| moves::effect_text(&names, at, *node, effect)).collect();
+        let text = moves::text_of(&step.what, &names);
+        let parts = std::iter::once(&text).chain(&done);
+        replayed.digest = parts.fold(replayed.digest, |digest, text| canonical::hash(digest, text.as_bytes()));
+        does.push(done);
         let at_ns = playback.world.driver.now;
-        let traced = traced(&names, index as u64 + 1, at_ns, &step.what, &effects);
-        replayed.digest = digest(replayed.digest, &moves::text_of(&step.what, &names), &traced);
-        replayed.trace.push(traced);
+        replayed.trace.push(traced(&names, index as u64 + 1, at_ns, &step.what, &effects));
         if !playback.world.violations.is_empty() {
             break;
         }
@@ -195,13 +211,7 @@ pub fn replay_exact<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Repla
     let owed = eventual.map(|property| property.name).filter(|name| protocol.owes(&playback.world.monitor, name));
     replayed.owed = owed.collect();
     replayed.violations = playback.world.violations;
-    replayed
-}
-
-/// Over texts, not encodings: a digest outlives a new order of variants and fields in the source.
-fn digest(before: u64, what: &str, traced: &TraceStep) -> u64 {
-    let parts = [what].into_iter().chain(traced.effects.iter().map(String::as_str));
-    parts.fold(before, |digest, text| canonical::hash(digest, text.as_bytes()))
+    ExactReplayed { replayed, does }
 }
 
 /// A step in words. `names[i]` is node `i`'s.

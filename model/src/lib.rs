@@ -29,7 +29,7 @@ pub mod world;
 
 pub use canonical::{Canonical, Decoder, Encoder, Malformed, Renaming, SplitPart, decoding, encoding, hash};
 pub use clock::{Clock, NodeClock};
-pub use exact::{ExactScript, ExactStep, Move, Playback, exact, replay_exact};
+pub use exact::{ExactReplayed, ExactScript, ExactStep, Move, Playback, exact, replay_exact};
 pub use family::Family;
 pub use host::{Client, Disk, Host, Kept, Local, Phase};
 pub use journal::Journal;

@@ -5,7 +5,7 @@ use crate::exact::Move;
 use crate::host::Local;
 use crate::name::NodeId;
 use crate::plain::Envelope;
-use crate::protocol::Protocol;
+use crate::protocol::{Effect, Event, Protocol};
 use crate::text::{TextReader, TextWriter, Unreadable};
 use crate::time::Span;
 use crate::world::{Choice, Named};
@@ -94,6 +94,65 @@ fn write_local<P: Protocol>(local: &Local<P>, out: &mut TextWriter<'_>) {
             detail(message, out);
         }
         Local::Start | Local::Invoke | Local::Restart | Local::Pause | Local::Resume | Local::Erase => {}
+    }
+}
+
+/// The text of an effect, at a node that is named unless it is `at`: `send manager: LeaseRequest { .. }`. Nobody reads it
+/// back; it is compared.
+pub fn effect_text<P: Protocol>(names: &[String], at: Option<NodeId>, node: NodeId, effect: &Effect<P>) -> String {
+    let mut out = TextWriter::new(names);
+    if at != Some(node) {
+        node.write(&mut out);
+        out.push(": ");
+    }
+    write_effect(effect, &mut out);
+    out.finish()
+}
+
+fn write_effect<P: Protocol>(effect: &Effect<P>, out: &mut TextWriter<'_>) {
+    fn words(verb: &str, what: &impl Canonical, join: &str, rest: &impl Canonical, out: &mut TextWriter<'_>) {
+        out.push(verb);
+        what.write(out);
+        out.push(join);
+        rest.write(out);
+    }
+    match effect {
+        Effect::Send { to, message, .. } => words("send ", to, ": ", message, out),
+        Effect::Persist { stream, record } => words("persist ", &stream.0, ": ", record, out),
+        Effect::Set { timer, span } => words("set ", timer, " for ", span, out),
+        Effect::Copy { to, from } => words("copy ", from, " to ", to, out),
+        Effect::RespondAfter { op, answer, .. } => words("respond later ", &op.0, ": ", answer, out),
+        Effect::Cancel(timer) => {
+            out.push("cancel ");
+            timer.write(out);
+        }
+        Effect::Unarm => out.push("unarm"),
+        Effect::Mark(what) => {
+            out.push("mark ");
+            out.push(what);
+        }
+        Effect::Happened(event) => write_event(event, out),
+    }
+}
+
+fn write_event<P: Protocol>(event: &Event<P>, out: &mut TextWriter<'_>) {
+    match event {
+        Event::Started => out.push("started"),
+        Event::Crashed => out.push("crashed"),
+        Event::Healed => out.push(HEALED),
+        Event::Invoked(op, operation) => {
+            out.push(&format!("invoked {}: ", op.0));
+            operation.write(out);
+        }
+        Event::Responded(op, answer) => {
+            out.push(&format!("responded {}: ", op.0));
+            answer.write(out);
+        }
+        Event::Observed(observation) => {
+            out.push("observed ");
+            observation.write(out);
+        }
+        Event::Deadline(id) => out.push(&format!("deadline {id}")),
     }
 }
 

@@ -26,11 +26,13 @@ impl Canonical for Span {
         u64::decode(input).map(Span)
     }
     fn write(&self, out: &mut TextWriter<'_>) {
-        out.push(&self.to_string());
+        out.push(&if *self > Span::LONGEST { format!("{}ns", self.0) } else { self.to_string() });
     }
     fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
         let word = input.word()?;
-        word.parse().map_err(|why: String| input.unreadable(why))
+        // Beyond what a file may ask for, a whole number of nanoseconds still reads back.
+        let nanos = word.strip_suffix("ns").and_then(|number| number.parse().ok()).map(Span);
+        nanos.map_or_else(|| word.parse().map_err(|why: String| input.unreadable(why)), Ok)
     }
 }
 
@@ -313,12 +315,14 @@ impl Canonical for Stamp {
         i64::decode(input).map(Stamp)
     }
     fn write(&self, out: &mut TextWriter<'_>) {
-        out.push(&format!("{self:?}"));
+        out.push(&format!("{}ns", self.0));
     }
     fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
-        let sign = if input.takes("-") { -1 } else { 1 };
-        let _ = sign < 0 || input.takes("+");
-        Ok(Stamp(sign * Span::read(input)?.0 as i64))
+        let word = input.word()?;
+        let nanos = word.strip_suffix("ns").and_then(|number| number.parse().ok());
+        nanos
+            .map(Stamp)
+            .ok_or_else(|| input.unreadable(format!("`{word}` is no instant; write nanoseconds, as -500ns")))
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         names.stamp(self);

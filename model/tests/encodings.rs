@@ -5,10 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use seedbed_model::{
     Canonical, Decoder, Encoder, NodeId, NodeSet, Part, Ratio, Renaming, Span, Stamp, Timers, decoding, encoding,
+    text_of, value_of,
 };
 
 fn comes_back<T: Canonical + PartialEq + std::fmt::Debug>(value: &T) {
     assert_eq!(decoding(&encoding(value)).as_ref(), Ok(value));
+    let names = ["manager", "owner-1", "n1", "no word"].map(str::to_owned);
+    for names in [[].as_slice(), names.as_slice()] {
+        let text = text_of(value, names);
+        // Nodes beyond the names have none to read.
+        if names.is_empty() || !text.contains('n') {
+            assert_eq!(value_of(&text, names).as_ref(), Ok(value), "{text}");
+        }
+    }
 }
 
 fn has_one_encoding<T: Canonical + std::fmt::Debug>(bytes: &[u8]) {
@@ -115,4 +124,55 @@ proptest! {
             prop_assert_eq!(timers.is_armed(&name, 0), !expected.contains(&name));
         }
     }
+}
+
+/// The same message in two orders of the source.
+mod orders {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Canonical)]
+    pub(super) enum Before {
+        Hello { from: NodeId, loud: bool },
+        Bye(u8, Option<Span>),
+        Nothing,
+    }
+
+    #[derive(Debug, PartialEq, Canonical)]
+    pub(super) enum After {
+        Nothing,
+        Bye(u8, Option<Span>),
+        New,
+        Hello { loud: bool, from: NodeId },
+    }
+}
+
+#[test]
+fn texts_are_by_name_and_encodings_are_not() {
+    use orders::{After, Before};
+    let names = ["manager".to_owned(), "owner-1".to_owned()];
+    let cases = [
+        (Before::Hello { from: NodeId(1), loud: true }, After::Hello { from: NodeId(1), loud: true }),
+        (Before::Bye(7, Some(Span::secs(3))), After::Bye(7, Some(Span::secs(3)))),
+        (Before::Nothing, After::Nothing),
+    ];
+    for (before, after) in cases {
+        let text = text_of(&before, &names);
+        assert_eq!(value_of::<After>(&text, &names), Ok(after));
+        assert!(decoding::<After>(&encoding(&before)).is_err() || text != "Nothing");
+    }
+    assert_eq!(text_of(&Before::Hello { from: NodeId(1), loud: true }, &names), "Hello { from: owner-1, loud: true }");
+    assert_eq!(text_of(&Before::Bye(7, Some(Span::secs(3))), &names), "Bye(7, Some(3s))");
+}
+
+#[test]
+fn text_that_is_no_value_says_what_would_be_right() {
+    let names = ["manager".to_owned(), "owner-1".to_owned()];
+    let why = |text: &str| value_of::<orders::Before>(text, &names).unwrap_err().to_string();
+    assert_eq!(why("Hallo"), "at ``: no variant `Hallo`; known: Hello, Bye, Nothing");
+    assert_eq!(why("Bye(300, None)"), "at `300, None)`: `300` is no whole number of the right size");
+    assert_eq!(why("Hello { loud: true }"), "at ``: field `from` is missing");
+    assert_eq!(why("Hello { tone: 3 }"), "at ` 3 }`: no field `tone`; known: from, loud");
+    assert!(why("Hello { from: owner-2, loud: true }").contains("no node `owner-2`; the nodes are manager, owner-1"));
+    assert_eq!(why("Nothing at all"), "at `at all`: expected nothing more");
+    assert!(value_of::<String>("\"open", &names).is_err());
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use seedbed_model::record::{Block, Failure, Fall, ScenarioRecord, Subject};
-use seedbed_model::{Property, hash};
+use seedbed_model::{Property, UNKNOWN, hash};
 use seedbed_sim::{End, Found, Run, Seed};
 
 use crate::console::Meter;
 use crate::exit::{self, BadInput};
 use crate::face::{Face, Setup};
 use crate::file::Expect;
+use crate::history::claim;
 use crate::kinds::Kinds;
 use crate::library::Scenario;
 use crate::params;
@@ -162,7 +163,7 @@ impl Campaign<'_> {
     /// The properties that fell, of those that count: a panic always does.
     fn asserted(&self, found: &[Found]) -> Vec<String> {
         let counts = |name: &String| match &self.scenario.properties {
-            Some(properties) => name == "panic" || properties.contains(name),
+            Some(properties) => name == "panic" || self.is_claimed(name) || properties.contains(name),
             None => true,
         };
         let mut names: Vec<String> =
@@ -170,6 +171,11 @@ impl Campaign<'_> {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// Whether a name is that of the scenario's `history`, or of one that was given up.
+    fn is_claimed(&self, name: &str) -> bool {
+        self.setup().history.is_some() && [claim::PROPERTY.name, UNKNOWN].contains(&name)
     }
 
     fn is_expected(&self, property: &str) -> bool {
@@ -234,7 +240,8 @@ impl Campaign<'_> {
     fn failure(&self, properties: &[Property], property: &str, run: &Run) -> Result<Failure, BadInput> {
         let traced = self.face.trace(self.setup(), &self.scenario.settings, run.seed, Some(WHY_COUNT));
         let traced = traced.map_err(|why| self.refused(&why))?;
-        let found = run.violations.iter().find(|found| found.violation.property == property);
+        // The run once more knows the smallest piece of a contradiction.
+        let found = traced.run.violations.iter().find(|found| found.violation.property == property);
         Ok(Failure {
             property: property.to_owned(),
             words: words_of(properties, property),
@@ -246,7 +253,10 @@ impl Campaign<'_> {
             shrunk: "not shrunk".into(),
             why: traced.trace,
             paste: self.paste.replay(&self.scenario.name, run.seed),
-            shrink: self.paste.shrink(&self.scenario.name, run.seed, property),
+            shrink: match self.is_claimed(property) || property == UNKNOWN {
+                true => String::new(),
+                false => self.paste.shrink(&self.scenario.name, run.seed, property),
+            },
             revision: self.paste.revision.clone(),
             digest: format!("{:016x}", run.digest),
         })
@@ -374,7 +384,10 @@ pub(crate) fn words_of(properties: &[Property], name: &str) -> String {
 
 /// What ran, with a digest over all that decides.
 pub(crate) fn subject(protocol: &str, setup: &Setup, params: &toml::Table, rest: &str) -> Subject {
-    let text = format!("{protocol}\n{params}\n{:?}\n{rest}", setup.mutants);
+    let mut text = format!("{protocol}\n{params}\n{:?}\n{rest}", setup.mutants);
+    if let Some(claim) = &setup.history {
+        text.push_str(&format!("\n{claim:?}"));
+    }
     Subject {
         protocol: protocol.to_owned(),
         params: params::words(params),

@@ -3,38 +3,67 @@
 use std::ops::{ControlFlow, Range};
 
 use seedbed_model::{Protocol, TraceStep};
-use seedbed_sim::{Recorder, Run, Seed, Settings};
+use seedbed_sim::{End, Recorder, Run, Seed, Settings};
 
+use crate::history::claim::Claim;
+use crate::history::judged::Judged;
 use crate::history::recorder::{ClientRecorder, Seen};
 
-/// Runs each seed, in order.
+/// Runs each seed, in order. What the clients see is judged by `claim`, which [`Claim::check`] has passed.
 pub(crate) fn sweep<P: Protocol>(
     protocol: &P,
     settings: &Settings,
+    claim: Option<&Claim>,
     seeds: Range<u64>,
     jobs: usize,
     on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
 ) {
-    seedbed_sim::sweep(protocol, settings, seeds, jobs, on_run);
+    match claim {
+        None => seedbed_sim::sweep(protocol, settings, seeds, jobs, on_run),
+        Some(claim) => {
+            let run = |seed| judged(&Judged { protocol, settings, claim, seed, piece: false });
+            seedbed_sim::sweep_with(&run, seeds, jobs, on_run);
+        }
+    }
 }
 
-/// Runs one seed.
-pub(crate) fn simulate<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed) -> Run {
-    seedbed_sim::simulate(protocol, settings, seed, None)
+/// Runs one seed, likewise.
+pub(crate) fn simulate<P: Protocol>(protocol: &P, settings: &Settings, claim: Option<&Claim>, seed: Seed) -> Run {
+    match claim {
+        None => seedbed_sim::simulate(protocol, settings, seed, None),
+        Some(claim) => judged(&Judged { protocol, settings, claim, seed, piece: false }),
+    }
 }
 
-/// Runs one seed and keeps its trace, or the last `tail` steps of it.
+/// # Panics
+/// On a claim that does not pass its check.
+fn judged<P: Protocol>(judged: &Judged<'_, P>) -> Run {
+    judged.run().unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// Runs one seed and keeps its trace, or the last `tail` steps of it. What the clients see is judged
+/// by `claim`; a fall is told by its smallest piece.
 pub(crate) fn trace<P: Protocol>(
     protocol: &P,
     settings: &Settings,
+    claim: Option<&Claim>,
     seed: Seed,
     tail: Option<usize>,
 ) -> (Run, Vec<TraceStep>) {
+    let judged = claim.map(|claim| judged(&Judged { protocol, settings, claim, seed, piece: true }));
     let mut recorder = Recorder::new(protocol);
     if let Some(count) = tail {
         recorder = recorder.with_tail(count);
     }
-    let run = seedbed_sim::simulate(protocol, settings, seed, Some(&mut recorder));
+    let run = match judged {
+        None => seedbed_sim::simulate(protocol, settings, seed, Some(&mut recorder)),
+        Some(run) => {
+            let cut = Settings { step_count_max: run.steps, ..settings.clone() };
+            let is_cut = run.end == End::Violated;
+            seedbed_sim::simulate(protocol, if is_cut { &cut } else { settings }, seed, Some(&mut recorder));
+            run
+        }
+    };
     (run, recorder.into_trace())
 }
 

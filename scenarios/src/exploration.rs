@@ -67,7 +67,7 @@ impl Exploration<'_> {
     pub(crate) fn run(&self, meter: &Meter) -> Result<Outcome, BadInput> {
         let refused =
             |why: String| BadInput::file(format!("check {}, bound {}", self.face.name(), self.bound.name), why);
-        let setup = Setup { params: self.bound.params.clone(), mutants: self.mutants.to_vec() };
+        let setup = Setup { params: self.bound.params.clone(), mutants: self.mutants.to_vec(), history: None };
         let bounds = library::full_bounds(&self.bound.bounds).map_err(refused)?;
         let described = self.face.describe(&setup).map_err(refused)?;
         let watch = Stopwatch::start();
@@ -242,6 +242,7 @@ impl Exploration<'_> {
                 .then(|| violation.property.clone()),
             digest: format!("{:016x}", found.exact.digest),
             mutants: setup.mutants.clone(),
+            history: None,
             params: setup.params.clone(),
             script: Some(found.script.clone()),
             seeded: None,

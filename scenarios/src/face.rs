@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::explore::{self, Aids, Bounds, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{
-    Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, TraceStep, Violation, replay_exact,
+    ExactReplayed, Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, TraceStep,
+    Violation, replay_exact,
 };
 use seedbed_sim::shrink::Budget;
 use seedbed_sim::{Run, Seed, Settings};
@@ -15,16 +16,19 @@ use toml::Table;
 use crate::drive;
 use crate::engine::{self, Address, Engine};
 use crate::file::{CheckFile, ScenarioFile};
+use crate::history::claim::{self, Claim};
 use crate::history::recorder::Seen;
 use crate::pin::PinnedScript;
 use crate::shrunken::{self, Shrunken};
 use crate::written;
 
-/// Parameters and mutants: what makes a protocol of a family.
+/// What makes a protocol of a family, and what is judged beside it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Setup {
     pub(crate) params: Table,
     pub(crate) mutants: Vec<String>,
+    /// What a scenario demands of what its clients see, beside the protocol's own properties.
+    pub(crate) history: Option<Claim>,
 }
 
 /// What a protocol says of itself.
@@ -85,6 +89,8 @@ pub(crate) trait Face: Send + Sync {
     /// Whether a file of bounds has.
     fn read_checks(&self, text: &str) -> Result<(), toml::de::Error>;
     fn describe(&self, setup: &Setup) -> Result<Described, String>;
+    /// Whether the setup's claim on histories makes sense for the protocol's clients.
+    fn check_history(&self, setup: &Setup) -> Result<(), String>;
     fn explore(
         &self,
         setup: &Setup,
@@ -97,7 +103,7 @@ pub(crate) trait Face: Send + Sync {
     /// Serves stateright's Explorer page, until the process ends.
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String>;
     /// Replays named choices. `Err` on parameters; a choice that can no longer be read is a drift.
-    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String>;
+    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<ExactReplayed, String>;
     fn sweep(
         &self,
         setup: &Setup,
@@ -167,7 +173,13 @@ impl<F: Family> Face for FamilyFace<F> {
     }
     fn describe(&self, setup: &Setup) -> Result<Described, String> {
         let protocol = Self::build(setup)?;
-        Ok(Described { nodes: protocol.nodes(), properties: protocol.properties() })
+        let mut properties = protocol.properties();
+        properties.extend(setup.history.as_ref().map(|_| claim::PROPERTY));
+        Ok(Described { nodes: protocol.nodes(), properties })
+    }
+    fn check_history(&self, setup: &Setup) -> Result<(), String> {
+        let protocol = Self::build(setup)?;
+        setup.history.as_ref().map_or(Ok(()), |claim| claim.check(&protocol))
     }
     fn explore(
         &self,
@@ -200,14 +212,14 @@ impl<F: Family> Face for FamilyFace<F> {
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String> {
         engine::serve(&Self::build(setup)?, bounds, address)
     }
-    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<Replayed, String> {
+    fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<ExactReplayed, String> {
         let protocol = Self::build(setup)?;
         let (script, unread) = written::read(&protocol, script)?;
-        let mut replayed = replay_exact(&protocol, &script);
-        if replayed.violations.is_empty() {
-            replayed.drift = replayed.drift.or(unread);
+        let mut exact = replay_exact(&protocol, &script);
+        if exact.replayed.violations.is_empty() {
+            exact.replayed.drift = exact.replayed.drift.or(unread);
         }
-        Ok(replayed)
+        Ok(exact)
     }
     fn sweep(
         &self,
@@ -217,21 +229,21 @@ impl<F: Family> Face for FamilyFace<F> {
         jobs: usize,
         on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
     ) -> Result<(), String> {
-        drive::sweep(&Self::build(setup)?, settings, seeds, jobs, on_run);
+        drive::sweep(&Self::build(setup)?, settings, setup.history.as_ref(), seeds, jobs, on_run);
         Ok(())
     }
     fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String> {
-        Ok(drive::simulate(&Self::build(setup)?, settings, seed))
+        Ok(drive::simulate(&Self::build(setup)?, settings, setup.history.as_ref(), seed))
     }
     fn trace(&self, setup: &Setup, settings: &Settings, seed: Seed, tail: Option<usize>) -> Result<Traced, String> {
-        let (run, trace) = drive::trace(&Self::build(setup)?, settings, seed, tail);
+        let (run, trace) = drive::trace(&Self::build(setup)?, settings, setup.history.as_ref(), seed, tail);
         Ok(Traced { run, trace })
     }
     fn record(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Recorded, String> {
         let protocol = Self::build(setup)?;
         let (_, script) = seedbed_sim::record(&protocol, settings, seed)?;
         let replayed = replay_exact(&protocol, &script);
-        Ok(Recorded { script: written::pinned(&protocol, &script, &replayed), replayed })
+        Ok(Recorded { script: written::pinned(&protocol, &script, &replayed), replayed: replayed.replayed })
     }
     fn sign(
         &self,
@@ -277,7 +289,7 @@ fn counterexample<P: Protocol>(protocol: &P, script: &Script<P>) -> Result<Count
     let exact = seedbed_model::exact(protocol, script).map_err(|why| format!("the counterexample: {why}"))?;
     let again = replay_exact(protocol, &exact);
     let script_text = written::pinned(protocol, &exact, &again);
-    Ok(Counterexample { script: script_text, exact: again, replayed: replayed(protocol, script) })
+    Ok(Counterexample { script: script_text, exact: again.replayed, replayed: replayed(protocol, script) })
 }
 
 /// A counterexample counts only if a plain world takes the same path to the same fall: the engines certify each other.

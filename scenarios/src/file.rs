@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Spanned, Table};
 
 use crate::exit::BadInput;
+use crate::history::claim::Claim;
 use crate::seeds::SeedRange;
 
 /// A file's text, and the name that errors call it by.
@@ -64,6 +65,7 @@ pub(crate) struct ScenarioFile<P> {
     pub(crate) seeds: SeedRange,
     pub(crate) expect: Option<Spanned<Expect>>,
     pub(crate) properties: Option<Vec<Spanned<String>>>,
+    pub(crate) history: Option<Spanned<Claim>>,
     #[serde(default)]
     pub(crate) goals: Vec<String>,
     #[serde(default)]

@@ -157,9 +157,14 @@ fn scenario(face: &dyn Face, name: &str, source: &Source) -> Result<Scenario, Ba
     }
     known_mutants(face, &file.mutants, source)?;
     let params_span = file.params.as_ref().map(Spanned::span).unwrap_or_default();
-    let setup =
-        Setup { params: file.params.map(Spanned::into_inner).unwrap_or_default(), mutants: names(&file.mutants) };
+    let history_span = file.history.as_ref().map(Spanned::span).unwrap_or_default();
+    let setup = Setup {
+        params: file.params.map(Spanned::into_inner).unwrap_or_default(),
+        mutants: names(&file.mutants),
+        history: file.history.map(Spanned::into_inner),
+    };
     let described = face.describe(&setup).map_err(|why| source.at(params_span, why))?;
+    face.check_history(&setup).map_err(|why| source.at(history_span, why))?;
     let settings_span = file.settings.as_ref().map(Spanned::span).unwrap_or_default();
     let settings = file.settings.map(Spanned::into_inner).unwrap_or_default();
     settings.check().map_err(|why| source.at(settings_span, why))?;
@@ -205,7 +210,7 @@ fn bounds(face: &dyn Face, source: &Source) -> Result<Vec<Bound>, BadInput> {
         }
         known_mutants(face, &entry.claims, source)?;
         let params = params::merged(file.params.as_ref(), entry.params.as_ref());
-        let setup = Setup { params: params.clone(), mutants: Vec::new() };
+        let setup = Setup { params: params.clone(), ..Setup::default() };
         let described =
             face.describe(&setup).map_err(|why| source.at(entry.name.span(), format!("params of `{name}`: {why}")))?;
         known_expectation(&described, entry.expect.as_ref(), source)?;

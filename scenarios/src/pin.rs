@@ -1,7 +1,8 @@
 //! Pinned runs: a file that outlives code changes, because it names what happens instead of a seed.
 //!
 //! Every run is an exact script, and pinned as its choices. A run of very many steps is pinned as its seed and settings
-//! instead, and compared by its digest alone: nobody would read the file, and a repository is not the place for it.
+//! instead, and compared by its digest alone: nobody would read the file, and a repository is not the place for it. So is a
+//! run whose scenario demands an order of histories, which no script follows.
 
 use seedbed_model::Span;
 use seedbed_sim::{NamedClock, Seed, Settings};
@@ -10,6 +11,7 @@ use toml::Table;
 
 use crate::exit::BadInput;
 use crate::file::Source;
+use crate::history::claim::Claim;
 
 /// The version of the file. Raised whenever a key changes its name, type or meaning.
 pub(crate) const FORMAT: u32 = 2;
@@ -39,6 +41,9 @@ pub(crate) struct Pin {
     pub(crate) mutants: Vec<String>,
     #[serde(default)]
     pub(crate) params: Table,
+    /// What is demanded of what the clients see, of a run by its seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) history: Option<Claim>,
     /// What happens, by name.
     pub(crate) script: Option<PinnedScript>,
     /// What happens, by seed.
@@ -93,12 +98,13 @@ impl Pin {
 
     /// Reads a file's text.
     pub(crate) fn read(source: &Source) -> Result<Pin, BadInput> {
-        let pin: Pin = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
-        if pin.format != FORMAT {
-            return Err(
-                source.whole(format!("format {} is not this version's, {FORMAT}; pin the run again", pin.format))
-            );
+        let table: Table = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
+        // Before its keys, which another format need not have.
+        let format = table.get("format").and_then(toml::Value::as_integer);
+        if let Some(format) = format.filter(|format| *format != i64::from(FORMAT)) {
+            return Err(source.whole(format!("format {format} is not this version's, {FORMAT}; pin the run again")));
         }
+        let pin: Pin = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
         if pin.script.is_some() == pin.seeded.is_some() {
             return Err(source.whole("a pin holds either a [script] or a [seeded] run"));
         }
@@ -139,6 +145,7 @@ mod tests {
             digest: "00000000000000ff".into(),
             mutants: vec!["no-number-check".into()],
             params: Table::new(),
+            history: None,
             script: Some(PinnedScript { untimed: false, clocks, steps }),
             seeded: None,
         };

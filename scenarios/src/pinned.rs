@@ -11,6 +11,8 @@ use crate::pin::{self, Pin, PinnedScript, Seeded};
 /// What a pinned run did this time.
 pub(crate) struct Again {
     pub(crate) trace: Vec<TraceStep>,
+    /// What was done in each step, in the words of the pin.
+    does: Vec<String>,
     digest: u64,
     violations: Vec<String>,
     drift: Option<(usize, String)>,
@@ -42,7 +44,8 @@ pub(crate) fn replayed(face: &dyn Face, name: &str, source: &Source) -> Result<P
     if pin.protocol != face.name() {
         return Err(source.whole(format!("a pin of `{}` lies with `{}`; move the file", pin.protocol, face.name())));
     }
-    let setup = Setup { params: pin.params.clone(), mutants: pin.mutants.clone() };
+    let setup = Setup { params: pin.params.clone(), mutants: pin.mutants.clone(), history: pin.history.clone() };
+    face.check_history(&setup).map_err(|why| source.whole(format!("history: {why}")))?;
     let verdict = match face.describe(&setup) {
         Ok(_) => compare(&pin, &again(face, &setup, &pin).map_err(|why| source.whole(why))?),
         Err(why) => Verdict::new("gone", format!("gone: {why}")),
@@ -66,16 +69,18 @@ pub(crate) fn again(face: &dyn Face, setup: &Setup, pin: &Pin) -> Result<Again, 
 }
 
 fn by_name(face: &dyn Face, setup: &Setup, script: &PinnedScript) -> Result<Again, String> {
-    let replayed = face.replay(setup, script)?;
+    let exact = face.replay(setup, script)?;
+    let (replayed, does) = (exact.replayed, exact.does.iter().map(|done| done.join("; ")).collect());
     let violations = replayed.violations.into_iter().map(|violation| violation.property).collect();
-    Ok(Again { trace: replayed.trace, digest: replayed.digest, violations, drift: replayed.drift })
+    Ok(Again { trace: replayed.trace, does, digest: replayed.digest, violations, drift: replayed.drift })
 }
 
 fn by_seed(face: &dyn Face, setup: &Setup, seeded: &Seeded) -> Result<Again, String> {
     seeded.settings.check()?;
     let traced = face.trace(setup, &seeded.settings, seeded.seed, None)?;
     let violations = traced.run.violations.iter().map(|found| found.violation.property.clone()).collect();
-    Ok(Again { trace: traced.trace, digest: traced.run.digest, violations, drift: None })
+    let does = traced.trace.iter().map(pin::words).collect();
+    Ok(Again { trace: traced.trace, does, digest: traced.run.digest, violations, drift: None })
 }
 
 /// Says 'same', 'drifted at step k', or 'gone'; of a bug that is fixed 'holds', or that it is back.
@@ -105,9 +110,8 @@ pub(crate) fn compare(pin: &Pin, again: &Again) -> Verdict {
 
 /// The first step that did not happen, or not in the same words.
 fn drift(pin: &Pin, again: &Again) -> Option<(usize, String)> {
-    let both = told(pin).into_iter().zip(&again.trace).enumerate();
-    let differs = both.map(|(index, (was, step))| (index, was, told_now(pin, step))).find(|(_, was, is)| was != is);
-    let differs = differs.map(|(index, was, is)| (index, format!("it was `{was}`, and is `{is}`")));
+    let differs = told(pin).into_iter().zip(&again.does).enumerate().find(|(_, (was, is))| was != *is);
+    let differs = differs.map(|(index, (was, is))| (index, format!("it was `{was}`, and is `{is}`")));
     match (differs, again.drift.clone()) {
         (Some(a), Some(b)) => Some(if a.0 <= b.0 { a } else { b }),
         (a, b) => a.or(b),
@@ -121,9 +125,4 @@ fn told(pin: &Pin) -> Vec<String> {
         (None, Some(seeded)) => seeded.words.clone(),
         (None, None) => Vec::new(),
     }
-}
-
-/// The same of a step as it is now. A script's own step happens as it is written, or not at all.
-fn told_now(pin: &Pin, step: &TraceStep) -> String {
-    if pin.script.is_some() { step.effects.join("; ") } else { pin::words(step) }
 }

@@ -7,11 +7,16 @@ use toml::{Table, Value};
 
 use crate::console::Meter;
 use crate::face::{Face, Setup};
+use crate::history::claim;
 use crate::shrunken::Shrunken;
 use crate::stopwatch::Deadline;
 
 /// Seeds that a smaller world is tried with, the first one's own among them.
 const SEED_COUNT: u64 = 8;
+
+/// Why a scenario's own demand on histories is not shrunk.
+const UNFOLLOWED: &str = "a script follows the protocol's own properties, not the scenario's `history`: watch it in the \
+                          protocol (`Property::history`) to shrink its fall";
 
 /// A run to shrink, and how long it may take.
 pub(crate) struct Shrinking<'a> {
@@ -50,16 +55,23 @@ struct World {
 impl Shrinking<'_> {
     /// Shrinks. `Err` if nothing falls, in words.
     pub(crate) fn run(&self) -> Result<Found, String> {
-        let first = self.face.simulate(&self.setup, &self.settings, self.seed)?;
+        if self.setup.history.is_some() && self.property.as_deref() == Some(claim::PROPERTY.name) {
+            return Err(UNFOLLOWED.into());
+        }
+        let setup = Setup { history: None, ..self.setup.clone() };
+        let first = self.face.simulate(&setup, &self.settings, self.seed)?;
         let fell = first.violations.iter().map(|found| &found.violation.property);
         let mut fell = fell.filter(|name| self.property.as_ref().is_none_or(|wanted| wanted == *name));
         let property = fell.next().ok_or_else(|| match &self.property {
             Some(property) => format!("{property} does not fall with seed {}", self.seed),
+            None if self.setup.history.is_some() => {
+                format!("no property of the protocol falls with seed {}; {UNFOLLOWED}", self.seed)
+            }
             None => format!("no property falls with seed {}", self.seed),
         })?;
-        let wanted = self.face.sign(&self.setup, &self.settings, self.seed, property)?;
+        let wanted = self.face.sign(&setup, &self.settings, self.seed, property)?;
         let wanted = wanted.ok_or("the run falls once and not again: it is not deterministic")?;
-        let nodes = self.face.describe(&self.setup)?.nodes.len();
+        let nodes = self.face.describe(&setup)?.nodes.len();
         let before = Size { nodes, faults: fault_count(&first.plan), steps: first.steps as usize + nodes };
         let mut search = Worlds {
             shrinking: self,
@@ -116,7 +128,7 @@ impl Worlds<'_> {
     }
 
     fn try_params(&mut self, params: Table) -> Result<bool, String> {
-        let setup = Setup { params, mutants: self.world.setup.mutants.clone() };
+        let setup = Setup { params, ..self.world.setup.clone() };
         let Ok(described) = self.shrinking.face.describe(&setup) else { return Ok(false) };
         // A plan that names a node which is gone is none.
         let plan = self.world.settings.plan.as_ref();

@@ -38,7 +38,8 @@ pub(crate) fn shrink<P: Protocol>(
 ) -> Result<Shrunken, String> {
     let names = protocol.nodes();
     let shrunk = shrink::shrink(protocol, script, budget)?;
-    let replayed = replay_exact(protocol, &shrunk.script);
+    let exact = replay_exact(protocol, &shrunk.script);
+    let replayed = &exact.replayed;
     let chain = shrink::chain(protocol, &shrunk.script)?;
     #[cfg(test)]
     let needless = shrink::needless(protocol, &shrunk)?;
@@ -51,7 +52,7 @@ pub(crate) fn shrink<P: Protocol>(
     Ok(Shrunken {
         falls: shrink::continuations(protocol, &shrunk, CONTINUATION_COUNT)?,
         continuation_count: CONTINUATION_COUNT,
-        script: written::pinned(protocol, &shrunk.script, &replayed),
+        script: written::pinned(protocol, &shrunk.script, &exact),
         chain,
         faults,
         #[cfg(test)]
@@ -61,6 +62,6 @@ pub(crate) fn shrink<P: Protocol>(
         after: shrunk.after,
         tries: shrunk.tries,
         is_minimal: shrunk.is_minimal,
-        replayed,
+        replayed: exact.replayed,
     })
 }

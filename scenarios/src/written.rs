@@ -1,18 +1,18 @@
 //! Exact scripts as pinned files hold them, by name.
 
-use seedbed_model::{ExactScript, ExactStep, NodeClock, Protocol, Replayed, moves};
+use seedbed_model::{ExactReplayed, ExactScript, ExactStep, NodeClock, Protocol, moves};
 use seedbed_sim::NamedClock;
 
 use crate::pin::{PinnedScript, PinnedStep};
 
 /// A script as text, with what its replay shows the nodes to do.
-pub(crate) fn pinned<P: Protocol>(protocol: &P, script: &ExactScript<P>, replayed: &Replayed) -> PinnedScript {
+pub(crate) fn pinned<P: Protocol>(protocol: &P, script: &ExactScript<P>, replayed: &ExactReplayed) -> PinnedScript {
     let names = protocol.nodes();
     let step = |(index, step): (usize, &ExactStep<P>)| PinnedStep {
         step: moves::text_of(&step.what, &names),
         answers: step.answers.clone(),
         lengths: step.lengths.clone(),
-        does: replayed.trace.get(index).map(|traced| traced.effects.clone()).unwrap_or_default(),
+        does: replayed.does.get(index).cloned().unwrap_or_default(),
     };
     let odd = names.iter().zip(&script.clocks).filter(|(_, clock)| **clock != NodeClock::EXACT);
     PinnedScript {

@@ -106,9 +106,64 @@ impl PartialEq for Entry {
 }
 impl Eq for Entry {}
 
+/// Entries by time. Those due first lie sorted beside a heap: most worlds have but a few at a time, and those of a large
+/// world are taken out of its heap by the dozen.
+struct Queue {
+    /// The first due is last. At most [`NEAR_COUNT_MAX`].
+    near: Vec<Entry>,
+    /// None of them is due before the entries that are near.
+    heap: BinaryHeap<Entry>,
+}
+
+/// Beyond so many, moving them costs more than the heap does.
+const NEAR_COUNT_MAX: usize = 32;
+
+impl Queue {
+    fn new() -> Self {
+        Queue { near: Vec::with_capacity(NEAR_COUNT_MAX + 1), heap: BinaryHeap::new() }
+    }
+
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        // Of two entries the greater is due first.
+        let is_far = !self.heap.is_empty() && self.near.first().is_none_or(|last| entry < *last);
+        if is_far {
+            return self.heap.push(entry);
+        }
+        let sooner = self.near.iter().rev().take_while(|near| **near > entry).count();
+        self.near.insert(self.near.len() - sooner, entry);
+        if self.near.len() > NEAR_COUNT_MAX {
+            self.heap.push(self.near.remove(0));
+        }
+    }
+
+    #[inline]
+    fn first(&self) -> Option<&Entry> {
+        self.near.last().or_else(|| self.heap.peek())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Entry> {
+        if self.near.is_empty() {
+            self.refill();
+        }
+        self.near.pop()
+    }
+
+    /// Takes the entries due first out of the heap.
+    fn refill(&mut self) {
+        while self.near.len() < NEAR_COUNT_MAX / 2
+            && let Some(entry) = self.heap.pop()
+        {
+            self.near.push(entry);
+        }
+        self.near.reverse();
+    }
+}
+
 /// A priority queue whose payloads lie still in a slab while their keys move.
 pub(crate) struct Agenda<P: Protocol> {
-    heap: BinaryHeap<Entry>,
+    queue: Queue,
     slab: Vec<Option<Due<P>>>,
     free: Vec<u32>,
     /// Entries scheduled so far.
@@ -120,7 +175,7 @@ const CLASS_SHIFT: u32 = 60;
 
 impl<P: Protocol> Agenda<P> {
     pub(crate) fn new() -> Self {
-        Agenda { heap: BinaryHeap::new(), slab: Vec::new(), free: Vec::new(), sequence: 0 }
+        Agenda { queue: Queue::new(), slab: Vec::new(), free: Vec::new(), sequence: 0 }
     }
 
     /// Schedules `due` at `at` [ns].
@@ -139,7 +194,7 @@ impl<P: Protocol> Agenda<P> {
         let order = (class as u64) << CLASS_SHIFT | u64::from(node) << NODE_SHIFT | self.sequence;
         self.sequence += 1;
         let slot = self.store(due);
-        self.heap.push(Entry { at, order, slot });
+        self.queue.push(Entry { at, order, slot });
     }
 
     #[inline]
@@ -159,14 +214,50 @@ impl<P: Protocol> Agenda<P> {
     /// When the first entry is due [ns].
     #[inline]
     pub(crate) fn next_at(&self) -> Option<u64> {
-        self.heap.peek().map(|entry| entry.at)
+        self.queue.first().map(|entry| entry.at)
     }
 
     /// Removes the first entry.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, Due<P>)> {
-        let entry = self.heap.pop()?;
+        let entry = self.queue.pop()?;
         self.free.push(entry.slot);
         self.slab[entry.slot as usize].take().map(|due| (entry.at, due))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::seed::Seed;
+    use crate::stream::{Label, Streams, below};
+
+    /// Whatever the mix of entering and leaving, entries leave in the order of their keys.
+    #[test]
+    fn entries_leave_in_order() {
+        let mut streams = Streams::new(Seed::Number(5), 1);
+        let mut draw = 0;
+        let mut below = |count| {
+            draw += 1;
+            below(streams.word(Label::Choose(NodeId(0)), draw), count)
+        };
+        for size in [3, 40, 400] {
+            let (mut queue, mut expected) = (Queue::new(), BTreeSet::new());
+            let mut now = 0;
+            for order in 0..20_000 {
+                if expected.len() < size && below(3) > 0 {
+                    let at = now + u64::from(below(100));
+                    queue.push(Entry { at, order, slot: 0 });
+                    expected.insert((at, order));
+                } else {
+                    let first = expected.pop_first();
+                    assert_eq!(queue.first().map(|entry| (entry.at, entry.order)), first);
+                    assert_eq!(queue.pop().map(|entry| (entry.at, entry.order)), first);
+                    now = first.map_or(now, |(at, _)| at);
+                }
+            }
+        }
     }
 }

@@ -48,5 +48,5 @@ pub use seed::Seed;
 pub use seedbed_model::NodeClock;
 pub use settings::{ClockSettings, Costs, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};
 pub use signing::signature;
-pub use sweep::sweep;
+pub use sweep::{sweep, sweep_with};
 pub use trace::{Recorder, Tracer};

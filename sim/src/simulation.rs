@@ -20,6 +20,9 @@ use crate::stream::Streams;
 use crate::trace::Tracer;
 use seedbed_model::{Clock, NodeClock};
 
+/// What happens is digested in blocks of about so many bytes: a few at a time cost more.
+const DIGEST_BLOCK: usize = 1 << 10;
+
 /// A decision that is open.
 struct Offer<P: Protocol> {
     decision: P::Decision,
@@ -73,6 +76,7 @@ pub(crate) struct Simulation<'a, 't, P: Protocol> {
     choice: Named<P>,
     /// The timer that lapsed last, with its node and instant: the agenda may name an end twice.
     lapsed: Vec<(u64, NodeId, P::Timer)>,
+    /// What happened since the digest was last taken.
     encoder: Encoder,
     digest: u64,
     steps: u64,
@@ -417,15 +421,21 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     #[inline]
     pub(crate) fn prepare(&mut self, choice: Named<P>) {
         self.world.driver.answers.clear();
-        self.encoder.clear();
-        self.encoder.number(self.world.driver.now);
+        self.encoder.fixed(self.world.driver.now);
         choice.encode(&mut self.encoder);
         self.choice = choice;
     }
 
     #[inline]
     pub(crate) fn note(&mut self) {
+        if self.encoder.bytes().len() >= DIGEST_BLOCK {
+            self.digest_block();
+        }
+    }
+
+    fn digest_block(&mut self) {
         self.digest = hash(self.digest, self.encoder.bytes());
+        self.encoder.clear();
     }
 
     /// Shows the tracer something that is no choice of the world's.
@@ -462,7 +472,8 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         End::Panicked
     }
 
-    pub(crate) fn finish(self, end: End, seed: Seed, plan: &Plan) -> Run {
+    pub(crate) fn finish(mut self, end: End, seed: Seed, plan: &Plan) -> Run {
+        self.digest_block();
         let (at_ns, step) = (self.world.driver.now, self.steps);
         Run {
             seed,

@@ -84,13 +84,13 @@ pub(crate) struct Streams {
 }
 
 const EMPTY: u16 = u16::MAX;
-const SLOTS_MIN: usize = 32;
-const SLOTS_MAX: usize = 4096;
+const SLOTS_MIN: usize = 1024;
+const SLOTS_MAX: usize = 8192;
 
 impl Streams {
     /// The streams of `seed`, for a world of `node_count` nodes.
     pub(crate) fn new(seed: Seed, node_count: usize) -> Self {
-        let slots = (node_count * 8).next_power_of_two().clamp(SLOTS_MIN, SLOTS_MAX);
+        let slots = (node_count * 64).next_power_of_two().clamp(SLOTS_MIN, SLOTS_MAX);
         Streams { generator: ChaCha8Rng::from_seed(seed.key()), slots: vec![EMPTY; slots], blocks: Vec::new() }
     }
 

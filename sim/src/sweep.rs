@@ -24,8 +24,18 @@ pub fn sweep<P: Protocol>(
     jobs: usize,
     on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
 ) {
+    sweep_with(&|seed| simulate(protocol, settings, seed, None), seeds, jobs, on_run);
+}
+
+/// [`sweep`], where `run` says how a seed is run: a pure function of the seed.
+pub fn sweep_with(
+    run: &(impl Fn(Seed) -> Run + Sync),
+    seeds: Range<u64>,
+    jobs: usize,
+    on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
+) {
     if jobs <= 1 {
-        let mut runs = seeds.map(|seed| simulate(protocol, settings, Seed::Number(seed), None));
+        let mut runs = seeds.map(|seed| run(Seed::Number(seed)));
         let _ = runs.try_for_each(on_run);
         return;
     }
@@ -36,7 +46,7 @@ pub fn sweep<P: Protocol>(
             let (sender, gate) = (sender.clone(), &gate);
             scope.spawn(move || {
                 while let Some(seed) = gate.next() {
-                    if sender.send((seed, simulate(protocol, settings, Seed::Number(seed), None))).is_err() {
+                    if sender.send((seed, run(Seed::Number(seed)))).is_err() {
                         return;
                     }
                 }

@@ -169,6 +169,11 @@ fn unraw(name: &Ident) -> String {
 /// Writes `Name`, `Name(a, b)` or `Name { a: …, b: … }`; the fields are bound to `names`.
 fn write(name: &Ident, fields: &Fields, names: &[Ident]) -> Tokens {
     let word = unraw(name);
+    // By name, so that the order in the source changes nothing.
+    let mut names: Vec<&Ident> = names.iter().collect();
+    if matches!(fields, Fields::Named(_)) {
+        names.sort_by_key(|name| unraw(name));
+    }
     let each = names.iter().enumerate().map(|(index, name)| match fields {
         Fields::Named(_) => {
             let (first, field) = (index == 0, unraw(name));

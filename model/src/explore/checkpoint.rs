@@ -8,10 +8,11 @@ use std::io::{self, Read, Write};
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::breadth::Unit;
 use super::frontier::{Frontier, Level};
 use super::graph::Edge;
 use super::level::Segment;
-use super::search::{Search, Unit, Worker};
+use super::search::{Search, Worker};
 use super::space::Space;
 use super::table::{SHARD_COUNT, Table};
 
@@ -223,11 +224,8 @@ impl Level {
         out.number((self.part_count() - first) as u64)?;
         for at in first..self.part_count() {
             let start = if at == first { start } else { 0 };
-            let fetched = self.fetched(at, frontier.as_deref_mut()).map_err(io::Error::other)?;
-            match fetched.as_ref().or(self.here(at)) {
-                Some(segment) if start > 0 => segment.rest(start).save(out)?,
-                segment => segment.expect("a part is here or fetched").save(out)?,
-            }
+            let part = self.part(at, frontier.as_deref_mut()).map_err(io::Error::other)?;
+            if start > 0 { part.rest(start).save(out)? } else { part.save(out)? }
         }
         Ok(())
     }

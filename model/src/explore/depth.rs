@@ -15,7 +15,7 @@ use super::space::{Row, Space, Successors};
 use super::table::{ROOT, Shard, Table, shard_of};
 
 /// A worker looks up from its own stack after so many states.
-const STRIDE: usize = 1 << 10;
+const STRIDE: usize = 1 << 8;
 
 /// What the workers of a search share.
 struct Shared<'s> {
@@ -34,6 +34,30 @@ struct Heap {
     segments: Vec<Segment>,
     idle: usize,
     workers: usize,
+}
+
+/// States that a worker met lately, each with its number: asking the table costs a lock, and lines of memory that another
+/// worker may hold.
+struct Recent {
+    /// By some bits of the fingerprint; (0, 0) where none is.
+    met: Vec<(u64, u32)>,
+}
+
+const RECENT_COUNT: usize = 1 << 14;
+
+impl Recent {
+    fn new() -> Self {
+        Recent { met: vec![(0, 0); RECENT_COUNT] }
+    }
+
+    /// The state's place, and its number if that is known here.
+    #[inline]
+    fn find(&mut self, fingerprint: u64) -> (&mut (u64, u32), Option<u32>) {
+        // Neither the bits of the shard nor those of its first slot.
+        let place = &mut self.met[(fingerprint >> 32) as usize % RECENT_COUNT];
+        let known = (place.0 == fingerprint).then_some(place.1);
+        (place, known)
+    }
 }
 
 /// What one worker brings back.
@@ -118,6 +142,7 @@ impl<S: Space> Worker<S> {
         let mut found = Successors { keeps_edges, ..Successors::default() };
         let mut stack = Segment::default();
         let mut cells = Vec::new();
+        let mut recent = Recent::new();
         while let Some(segment) = shared.next(&mut stack) {
             stack = segment;
             self.space.begin(0);
@@ -128,7 +153,7 @@ impl<S: Space> Worker<S> {
                 self.space.expand(Row { cells: &cells, weight }, &mut found);
                 harvest.total += found.total;
                 shared.total.fetch_add(found.total, Ordering::Relaxed);
-                shared.land(&found, &mut stack, &mut harvest);
+                shared.land(&found, &mut recent, &mut stack, &mut harvest);
                 if found.cut {
                     harvest.open.push(state);
                 }
@@ -159,7 +184,8 @@ impl<S: Space> Worker<S> {
             shared.finish(Some("the budget ran out".to_owned()));
         }
         let mut heap = lock(&shared.heap);
-        if heap.idle > heap.segments.len() && stack.len() > 1 {
+        // Something lies ready for each before anybody asks: the half of a stack is soon worked off, and waiting is dear.
+        if heap.workers > 1 && heap.segments.len() < heap.workers && stack.len() > 1 {
             heap.segments.push(stack.split_oldest());
             shared.wake.notify_one();
         }
@@ -201,11 +227,16 @@ impl Shared<'_> {
         self.wake.notify_all();
     }
 
-    fn land(&self, found: &Successors, stack: &mut Segment, harvest: &mut Harvest) {
+    fn land(&self, found: &Successors, recent: &mut Recent, stack: &mut Segment, harvest: &mut Harvest) {
         let mut start = 0;
         for entry in &found.entries {
             let end = entry.end as usize;
-            let (state, new) = lock(&self.shards[shard_of(entry.fingerprint)]).insert(entry.fingerprint, entry.from);
+            let (place, known) = recent.find(entry.fingerprint);
+            let (state, new) = match known {
+                Some(state) => (state, false),
+                None => lock(&self.shards[shard_of(entry.fingerprint)]).insert(entry.fingerprint, entry.from),
+            };
+            *place = (entry.fingerprint, state);
             if new {
                 self.unique.fetch_add(1, Ordering::Relaxed);
                 stack.push(Row { cells: &found.cells[start..end], weight: entry.weight }, state);

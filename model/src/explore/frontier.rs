@@ -1,6 +1,7 @@
 //! The states that wait to be expanded, in the order they are to be: in memory, and beyond a budget elsewhere.
 
 use std::io;
+use std::sync::Arc;
 
 use super::level::Segment;
 
@@ -35,7 +36,7 @@ pub struct Frontier<'k> {
 
 /// Some states that wait.
 enum Part {
-    Here(Segment),
+    Here(Arc<Segment>),
     Away { place: u64, bytes: usize, rows: usize },
 }
 
@@ -47,7 +48,7 @@ pub(super) struct Level {
 
 impl Level {
     pub(super) fn push(&mut self, segment: Segment) {
-        self.parts.push(Part::Here(segment));
+        self.parts.push(Part::Here(Arc::new(segment)));
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -92,27 +93,23 @@ impl Level {
         Ok(())
     }
 
-    /// A part that is away; `None` if it is here.
-    pub(super) fn fetched(&self, at: usize, frontier: Option<&mut Frontier<'_>>) -> Result<Option<Segment>, String> {
-        let Part::Away { place, bytes, .. } = &self.parts[at] else { return Ok(None) };
+    /// A part, wherever it is.
+    pub(super) fn part(&self, at: usize, frontier: Option<&mut Frontier<'_>>) -> Result<Arc<Segment>, String> {
+        let (place, bytes) = match &self.parts[at] {
+            Part::Here(segment) => return Ok(Arc::clone(segment)),
+            Part::Away { place, bytes, .. } => (place, bytes),
+        };
         let frontier = frontier.expect("what was put away was put on a shelf");
         let found = frontier.shelf.get(*place, *bytes).map_err(|error| format!("the frontier: {error}"))?;
         let damaged = || "the frontier: what comes back is not what was put away".to_owned();
-        Segment::of_bytes(&found).map(Some).ok_or_else(damaged)
-    }
-
-    /// A part that is here.
-    pub(super) fn here(&self, at: usize) -> Option<&Segment> {
-        match &self.parts[at] {
-            Part::Here(segment) => Some(segment),
-            Part::Away { .. } => None,
-        }
+        Segment::of_bytes(&found).map(Arc::new).ok_or_else(damaged)
     }
 
     /// A part that was expanded, empty, to be used again; `None` if it is away.
     pub(super) fn recycle(&mut self, at: usize) -> Option<Segment> {
         let Part::Here(segment) = &mut self.parts[at] else { return None };
-        let mut segment = std::mem::take(segment);
+        // Whoever expanded it has let go of it.
+        let mut segment = Arc::into_inner(std::mem::take(segment))?;
         segment.clear();
         Some(segment)
     }
@@ -120,7 +117,7 @@ impl Level {
     /// The parts that are here.
     pub(super) fn into_segments(self) -> impl Iterator<Item = Segment> {
         self.parts.into_iter().filter_map(|part| match part {
-            Part::Here(segment) => Some(segment),
+            Part::Here(segment) => Arc::into_inner(segment),
             Part::Away { .. } => None,
         })
     }
@@ -159,15 +156,15 @@ mod tests {
         let mut level = Level::default();
         level.push(segment(&[(&[1, 2, 3], u64::MAX, 7), (&[], 0, 8)]));
         level.push(segment(&[(&[9], 5, 9)]));
-        assert!(level.memory() > 0 && level.here(0).is_some());
+        assert!(level.memory() > 0);
         level.spill(Some(&mut frontier)).expect("memory takes it");
-        assert!(level.here(0).is_none() && level.len() == 3);
-        let back = level.fetched(0, Some(&mut frontier)).expect("it is there").expect("it was away");
+        assert!(level.recycle(0).is_none() && level.len() == 3, "it is no longer here");
+        let back = level.part(0, Some(&mut frontier)).expect("it comes back");
         let mut cells = Vec::new();
         assert_eq!(back.row(0, &mut cells), Row { cells: &[1, 2, 3], weight: u64::MAX });
         assert_eq!(back.state(1), 8);
         shelf.0[1].pop();
         let mut frontier = Frontier { shelf: &mut shelf, bytes: 0 };
-        assert!(level.fetched(1, Some(&mut frontier)).is_err_and(|why| why.contains("not what was put away")));
+        assert!(level.part(1, Some(&mut frontier)).is_err_and(|why| why.contains("not what was put away")));
     }
 }

@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 use super::bounds::{Bounds, Clock};
 use super::exercised::Exercised;
 use super::layout::{Block, Layout};
+use super::marks::Marks;
 use super::memo::{Dependencies, Memo};
 use super::odometer::Odometer;
 use super::pool::{ABSENT, ACTION, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
@@ -151,6 +152,8 @@ pub(super) struct Interned<P: Protocol> {
     pub(super) moment: u64,
     /// Whether a message was met that is not always live.
     pub(super) knows_mortals: bool,
+    /// Messages met that are not known to be always live.
+    pub(super) mortal_count: usize,
     /// Components up to here have their typed forms at hand.
     registered: usize,
     /// See [`Self::keep_names`].
@@ -179,6 +182,8 @@ pub(super) struct Interned<P: Protocol> {
     /// Ranges of branches, of folds, of decisions.
     ranges: Vec<(u32, u32)>,
     host_memo: Memo<P::Timer>,
+    /// Deliveries known to change nothing, where such messages stay in flight.
+    ignored: Marks,
     watch_memo: Memo<P::Timer>,
     decide_memo: Memo<P::Timer>,
     relevance_memo: Memo<P::Timer>,
@@ -282,6 +287,7 @@ impl<P: Protocol> Interned<P> {
             exercised: Exercised::default(),
             moment: 0,
             knows_mortals: false,
+            mortal_count: 0,
             registered: 0,
             keeps_names: false,
             misfit: None,
@@ -302,6 +308,7 @@ impl<P: Protocol> Interned<P> {
             folds: Vec::new(),
             ranges: Vec::new(),
             host_memo: Memo::new(),
+            ignored: Marks::default(),
             watch_memo: Memo::new(),
             decide_memo: Memo::new(),
             relevance_memo: Memo::new(),
@@ -463,6 +470,7 @@ impl<P: Protocol> Interned<P> {
             let Envelope { from, to, message } = flight.envelope;
             let local = self.local_index(to, Local::Deliver(from, message));
             self.flights[id as usize] = Some(FlightInfo { from, to, local, life: flight.life, always_live: false });
+            self.mortal_count += 1;
         }
     }
 

@@ -1,18 +1,22 @@
 //! States that wait to be expanded.
 //!
-//! A row waits packed: its cells are small integers, most of them below 128, and there are many rows. A cell takes one byte
-//! for each seven bits, the lowest first; the highest bit of a byte says that another follows.
+//! A row waits packed: its cells are small integers, and there are many rows. The cells of a segment take a byte each while
+//! they all fit, then two, and beyond that a byte for each seven bits, the lowest first, of which the highest bit says
+//! that another follows.
 
 use super::space::Row;
 
 /// Some states, flat, in the order they are to be expanded.
 #[derive(Default)]
 pub(super) struct Segment {
+    width: Width,
     bytes: Vec<u8>,
     ends: Vec<u32>,
     weights: Vec<u64>,
     states: Vec<u32>,
 }
+
+const FULL: &str = "the rows that wait in one place take less than 4 GiB";
 
 /// Cells, ends, weights, states: a segment as it is kept in a checkpoint.
 pub(super) type Lists = (Vec<u32>, Vec<u32>, Vec<u64>, Vec<u32>);
@@ -22,16 +26,33 @@ impl Segment {
     /// Beyond 4 GiB of packed rows.
     #[inline]
     pub(super) fn push(&mut self, row: Row<'_>, state: u32) {
-        pack(row.cells, &mut self.bytes);
-        self.ends.push(u32::try_from(self.bytes.len()).expect("the rows that wait in one place take less than 4 GiB"));
+        if Width::of(row.cells) > self.width {
+            self.widen(Width::of(row.cells));
+        }
+        self.width.pack(row.cells, &mut self.bytes);
+        self.ends.push(u32::try_from(self.bytes.len()).expect(FULL));
         self.weights.push(row.weight);
         self.states.push(state);
+    }
+
+    /// Packs what is here anew.
+    #[cold]
+    fn widen(&mut self, width: Width) {
+        let (mut bytes, mut cells, mut start) = (Vec::with_capacity(2 * self.bytes.capacity()), Vec::new(), 0);
+        for end in &mut self.ends {
+            cells.clear();
+            self.width.unpack(&self.bytes[start..*end as usize], &mut cells);
+            width.pack(&cells, &mut bytes);
+            start = *end as usize;
+            *end = u32::try_from(bytes.len()).expect(FULL);
+        }
+        (self.width, self.bytes) = (width, bytes);
     }
 
     pub(super) fn lists(&self) -> Lists {
         let (mut cells, mut ends) = (Vec::new(), Vec::new());
         for at in 0..self.len() {
-            unpack(self.packed(at), &mut cells);
+            self.width.unpack(self.packed(at), &mut cells);
             ends.push(cells.len() as u32);
         }
         (cells, ends, self.weights.clone(), self.states.clone())
@@ -54,9 +75,10 @@ impl Segment {
         Some(segment)
     }
 
-    /// All of it as bytes: the counts of rows and of packed bytes, and the lists.
+    /// All of it as bytes: the width of the cells, the counts of rows and of packed bytes, and the lists.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(8 + self.bytes.len() + self.len() * 16);
+        let mut bytes = Vec::with_capacity(9 + self.bytes.len() + self.len() * 16);
+        bytes.push(self.width as u8);
         let counts = [self.len() as u32, self.bytes.len() as u32];
         for list in [&counts[..], &self.ends, &self.states] {
             list.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
@@ -69,7 +91,9 @@ impl Segment {
     /// The segment of such bytes; `None` if they do not fit together.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let word = |four: &[u8]| u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-        let (counts, rest) = bytes.split_at_checked(8)?;
+        let (width, rest) = bytes.split_first()?;
+        let width = Width::of_byte(*width)?;
+        let (counts, rest) = rest.split_at_checked(8)?;
         let (rows, packed) = (word(counts) as usize, word(&counts[4..]) as usize);
         if rest.len() != rows * 16 + packed {
             return None;
@@ -80,8 +104,9 @@ impl Segment {
         let (weights, bytes) = rest.split_at(rows * 8);
         let long = |eight: &[u8]| u64::from(word(&eight[4..])) << 32 | u64::from(word(eight));
         let (ends, states, weights) = (words(ends), words(states), weights.chunks_exact(8).map(long).collect());
-        let fits = ends.is_sorted() && ends.last().map_or(0, |end| *end as usize) == packed;
-        fits.then(|| Segment { bytes: bytes.to_vec(), ends, weights, states })
+        let whole = |end: &u32| width != Width::Two || end % 2 == 0;
+        let fits = ends.is_sorted() && ends.iter().all(whole) && ends.last().map_or(0, |end| *end as usize) == packed;
+        fits.then(|| Segment { width, bytes: bytes.to_vec(), ends, weights, states })
     }
 
     /// The rows from the `at`-th on.
@@ -94,7 +119,7 @@ impl Segment {
         rest
     }
 
-    /// Forgets the rows and keeps the memory.
+    /// Forgets the rows and keeps the memory, and the width: what comes next is much like it.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -118,7 +143,7 @@ impl Segment {
     #[inline]
     pub(super) fn row<'c>(&self, at: usize, cells: &'c mut Vec<u32>) -> Row<'c> {
         cells.clear();
-        unpack(self.packed(at), cells);
+        self.width.unpack(self.packed(at), cells);
         Row { cells, weight: self.weights[at] }
     }
 
@@ -147,6 +172,7 @@ impl Segment {
         let at = self.len() / 2;
         let start = self.start(at) as u32;
         let rest = Segment {
+            width: self.width,
             bytes: self.bytes.split_off(start as usize),
             ends: self.ends.split_off(at).into_iter().map(|end| end - start).collect(),
             weights: self.weights.split_off(at),
@@ -160,34 +186,72 @@ impl Segment {
     }
 }
 
-/// Cells below this take one byte.
-const SMALL: u32 = 0x80;
+/// How the cells of a segment are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Width {
+    /// A byte each.
+    #[default]
+    One,
+    /// Two bytes each.
+    Two,
+    /// A byte for each seven bits.
+    Varied,
+}
 
-#[inline]
-fn pack(cells: &[u32], bytes: &mut Vec<u8>) {
-    // Most rows are small throughout: both ways are then one copy without branches.
-    if cells.iter().all(|cell| *cell < SMALL) {
-        return bytes.extend(cells.iter().map(|cell| *cell as u8));
-    }
-    for cell in cells {
-        let mut cell = *cell;
-        while cell >= SMALL {
-            bytes.push((cell | SMALL) as u8);
-            cell >>= 7;
+impl Width {
+    /// The least that takes these cells.
+    #[inline]
+    fn of(cells: &[u32]) -> Width {
+        match cells.iter().fold(0, |all, cell| all | cell) {
+            0..0x100 => Width::One,
+            0x100..0x1_0000 => Width::Two,
+            _ => Width::Varied,
         }
-        bytes.push(cell as u8);
+    }
+
+    fn of_byte(byte: u8) -> Option<Width> {
+        [Width::One, Width::Two, Width::Varied].into_iter().find(|width| *width as u8 == byte)
+    }
+
+    #[inline]
+    fn pack(self, cells: &[u32], bytes: &mut Vec<u8>) {
+        match self {
+            Width::One => bytes.extend(cells.iter().map(|cell| *cell as u8)),
+            Width::Two => bytes.extend(cells.iter().flat_map(|cell| (*cell as u16).to_le_bytes())),
+            Width::Varied => cells.iter().for_each(|cell| pack_varied(*cell, bytes)),
+        }
+    }
+
+    #[inline]
+    fn unpack(self, packed: &[u8], cells: &mut Vec<u32>) {
+        match self {
+            Width::One => cells.extend(packed.iter().map(|byte| u32::from(*byte))),
+            Width::Two => {
+                cells.extend(packed.chunks_exact(2).map(|pair| u32::from(u16::from_le_bytes([pair[0], pair[1]]))));
+            }
+            Width::Varied => unpack_varied(packed, cells),
+        }
     }
 }
 
+/// In a packed cell of varied length: another byte follows.
+const MORE: u32 = 0x80;
+
 #[inline]
-fn unpack(packed: &[u8], cells: &mut Vec<u32>) {
-    if packed.is_ascii() {
-        return cells.extend(packed.iter().map(|byte| u32::from(*byte)));
+fn pack_varied(mut cell: u32, bytes: &mut Vec<u8>) {
+    while cell >= MORE {
+        bytes.push((cell | MORE) as u8);
+        cell >>= 7;
     }
+    bytes.push(cell as u8);
+}
+
+#[inline]
+fn unpack_varied(packed: &[u8], cells: &mut Vec<u32>) {
     let (mut cell, mut shift) = (0, 0);
     for byte in packed.iter().map(|byte| u32::from(*byte)) {
-        cell |= (byte & (SMALL - 1)) << shift;
-        if byte < SMALL {
+        cell |= (byte & (MORE - 1)) << shift;
+        if byte < MORE {
             cells.push(cell);
             (cell, shift) = (0, 0);
         } else {

@@ -175,12 +175,6 @@ impl<T: Clone + PartialEq> Memo<T> {
         }
     }
 
-    /// The same, where it depends on one slot alone.
-    #[inline]
-    pub(super) fn find_solo(&self, input: u32, slot: impl Fn(u16) -> Id) -> Option<u32> {
-        self.solo.find(input, slot)
-    }
-
     /// Remembers `result` for `input`, which depended on this.
     pub(super) fn insert(
         &mut self,

@@ -2,8 +2,10 @@
 
 mod bits;
 mod bounds;
+mod breadth;
 mod canonize;
 mod checkpoint;
+mod crew;
 mod depth;
 mod exercised;
 mod fairness;
@@ -13,6 +15,7 @@ mod interned;
 mod landings;
 mod layout;
 mod level;
+mod marks;
 mod memo;
 mod odometer;
 mod pool;
@@ -30,6 +33,7 @@ pub use bounds::{Bounds, Clock, Lengths};
 pub use checkpoint::{Keeper, Reader, Writer};
 pub use exercised::Exercised;
 pub use frontier::{Frontier, Shelf};
+pub use marks::Marks;
 pub use odometer::Odometer;
 pub use report::abstractions;
 pub use search::{Aids, Fall, Kept, Limits, Searched, Turn, search, search_aided};

@@ -223,29 +223,4 @@ impl Successors {
         self.owed = 0;
         self.action = 0;
     }
-
-    /// Forgets the rows of the entries from `start` on whose states `is_known`.
-    pub(super) fn forget_known(&mut self, start: usize, is_known: impl Fn(u64) -> bool) {
-        let mut from = if start == 0 { 0 } else { self.entries[start - 1].end as usize };
-        let mut kept = start;
-        let mut end = from;
-        for at in start..self.entries.len() {
-            let entry = self.entries[at];
-            let until = entry.end as usize;
-            let known = is_known(entry.fingerprint);
-            if !known {
-                if end != from {
-                    self.cells.copy_within(from..until, end);
-                }
-                end += until - from;
-            }
-            if !known || self.keeps_edges {
-                self.entries[kept] = Entry { end: end as u32, ..entry };
-                kept += 1;
-            }
-            from = until;
-        }
-        self.entries.truncate(kept);
-        self.cells.truncate(end);
-    }
 }

@@ -38,11 +38,6 @@ impl Table {
         Table { shards: (0..SHARD_COUNT as u32).map(Shard::new).collect() }
     }
 
-    #[inline]
-    pub(super) fn contains(&self, fingerprint: u64) -> bool {
-        self.shards[shard_of(fingerprint)].contains(fingerprint)
-    }
-
     /// The number of a state seen before.
     ///
     /// # Panics
@@ -129,15 +124,10 @@ impl Shard {
         }
     }
 
+    /// Reads the slot, so that it is near when it is asked for; what it holds, so that the reading is not left out.
     #[inline]
-    fn contains(&self, fingerprint: u64) -> bool {
-        self.find(fingerprint).is_ok()
-    }
-
-    /// Reads the slot, so that it is near when it is asked for.
-    #[inline]
-    pub(super) fn touch(&self, fingerprint: u64) {
-        std::hint::black_box(self.slots[fingerprint as usize & (self.slots.len() - 1)]);
+    pub(super) fn touch(&self, fingerprint: u64) -> u64 {
+        self.slots[fingerprint as usize & (self.slots.len() - 1)]
     }
 
     /// The number of a state seen before, or else the next.
@@ -202,7 +192,11 @@ impl Shard {
     fn grow(&mut self) {
         let size = self.slots.len() * 2;
         let mask = size - 1;
-        let (mut slots, mut indices) = (vec![0u64; size], vec![0u32; size]);
+        // Written, not asked for as zeros: a page that is read before it is written faults twice, and interrupts the other
+        // workers.
+        let (mut slots, mut indices) = (Vec::with_capacity(size), Vec::with_capacity(size));
+        slots.resize(size, 0u64);
+        indices.resize(size, 0u32);
         for (fingerprint, index) in self.slots.iter().zip(&self.indices).filter(|(slot, _)| **slot != 0) {
             let mut at = *fingerprint as usize & mask;
             while slots[at] != 0 {

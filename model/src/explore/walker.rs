@@ -184,10 +184,14 @@ impl<P: Protocol> Walker<P> {
     fn deliveries(&mut self, out: &mut Vec<Pick>) {
         let left = self.left();
         let store = &self.store;
+        // A copy of a message is looked for only where one of its kin, by the lowest bits, came before.
+        let mut kin = 0u64;
         for (at, &flight) in store.work.flights.iter().enumerate() {
-            if store.work.flights[..at].contains(&flight) {
+            let bit = 1 << (flight % 64);
+            if kin & bit != 0 && store.work.flights[..at].contains(&flight) {
                 continue;
             }
+            kin |= bit;
             let info = store.flight(flight);
             let phase = store.phase(info.to);
             if phase != Phase::Paused && !(store.bounds.keep_ignored && store.is_ignored(flight)) {

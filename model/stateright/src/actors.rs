@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use seedbed_model::Violation;
-use seedbed_model::explore::{Claim, Row, Space, Successors};
+use seedbed_model::explore::{Claim, Marks, Row, Space, Successors};
 use stateright::actor::{
     Actor, ActorModel, ActorModelAction, ActorModelState, Envelope, Id as ActorId, LossyNetwork, Network,
     RandomChoices, Timers,
@@ -94,15 +94,19 @@ where
     actions: Values<Action<A>>,
     /// By parcel: receiver's index and the action of its delivery, once asked for.
     deliveries: Vec<Option<(u32, Id)>>,
-    /// By (actor, local): the actions at the actor itself.
+    /// By (actor, local): the actions at the actor itself, but for a crash.
     own_actions: FxHashMap<(u32, Id), Arc<[Id]>>,
+    /// By local: whether it has none, once asked for.
+    quiet: Vec<Option<bool>>,
+    /// By parcel, for (local, actor): deliveries that stateright ignores. Actors do not see the history.
+    ignored: Marks,
     steps: FxHashMap<(u64, u64), u32>,
     outcomes: Vec<Outcome>,
     sent: Vec<Id>,
     /// (parcel, parcel) to what the flow becomes when the message joins it; (flow, NONE) to what is left without its head.
     flows: FxHashMap<(Id, Id), Id>,
-    /// By property: what is known of a history.
-    judged: Vec<FxHashMap<Id, bool>>,
+    /// By property and history: what is known of it.
+    judged: Vec<Vec<Option<bool>>>,
     reached: Vec<bool>,
     /// The bits of the `Eventually` properties that do not hold in the state being expanded.
     owed: u32,
@@ -130,16 +134,18 @@ where
             kind,
             lossy: model.lossy_network == LossyNetwork::Yes,
             locals: Values::new(),
-            histories: Values::new(),
-            parcels: Values::new(),
+            histories: Values::at(HISTORY),
+            parcels: Values::at(PARCEL),
             actions: Values::new(),
             deliveries: Vec::new(),
             own_actions: FxHashMap::default(),
+            quiet: Vec::new(),
+            ignored: Marks::default(),
             steps: FxHashMap::default(),
             outcomes: Vec::new(),
             sent: Vec::new(),
             flows: FxHashMap::default(),
-            judged: vec![FxHashMap::default(); count],
+            judged: vec![Vec::new(); count],
             reached: vec![false; count],
             owed: 0,
             cells: Vec::new(),
@@ -194,11 +200,11 @@ where
     }
 
     fn history_weight(&self, id: Id) -> u64 {
-        weight(HISTORY, self.histories.identity(id))
+        self.histories.weight(id)
     }
 
     fn parcel_weight(&self, id: Id) -> u64 {
-        weight(PARCEL, self.parcels.identity(id))
+        self.parcels.weight(id)
     }
 
     /// The state of a row, whole.
@@ -219,22 +225,27 @@ where
     /// Evaluates the properties on a state; the first `Always` that does not hold.
     fn judge(&mut self, cells: &[u32]) -> Option<&'static str> {
         let history = cells[self.actor_count()];
+        self.owed = 0;
+        if self.is_settled(history) {
+            return None;
+        }
         let model = Arc::clone(&self.model);
         let mut whole = None;
-        self.owed = 0;
         let mut debt = 1;
         for (index, property) in model.properties.iter().enumerate() {
             if self.reached[index] {
                 continue;
             }
             let of_history = self.rules.reads[index] == Reads::History;
-            let known = if of_history { self.judged[index].get(&history).copied() } else { None };
+            let known = self.judged[index].get(history as usize).copied().flatten();
             let holds = known.unwrap_or_else(|| {
                 let state = whole.get_or_insert_with(|| self.state_of(cells));
                 (property.condition)(&model, state)
             });
             if of_history {
-                self.judged[index].insert(history, holds);
+                let judged = &mut self.judged[index];
+                judged.resize(judged.len().max(history as usize + 1), None);
+                judged[history as usize] = Some(holds);
             }
             match property.expectation {
                 Expectation::Always if !holds => return Some(property.name),
@@ -247,6 +258,17 @@ where
             }
         }
         None
+    }
+
+    /// Whether a state with this history has nothing to show: it was judged before, or what was to be shown was.
+    fn is_settled(&self, history: Id) -> bool {
+        let holds = |index: usize| self.judged[index].get(history as usize).copied().flatten() == Some(true);
+        let mut properties = self.model.properties.iter().enumerate();
+        properties.all(|(index, property)| match property.expectation {
+            Expectation::Always => holds(index),
+            Expectation::Sometimes => self.reached[index],
+            Expectation::Eventually => false,
+        })
     }
 
     /// The receiver of a parcel's message and the action of its delivery; `None` if it cannot be delivered.
@@ -291,6 +313,18 @@ where
             actions.into_iter().map(|action| self.actions.intern(identity(&action), || action)).collect();
         self.own_actions.insert((index, local), Arc::clone(&ids));
         ids
+    }
+
+    /// Whether there are no actions at the actor itself but a crash.
+    #[inline]
+    fn is_quiet(&mut self, index: u32, local: Id) -> bool {
+        if let Some(Some(known)) = self.quiet.get(local as usize) {
+            return *known;
+        }
+        let is_quiet = self.own_actions(index, local).is_empty();
+        self.quiet.resize(self.quiet.len().max(local as usize + 1), None);
+        self.quiet[local as usize] = Some(is_quiet);
+        is_quiet
     }
 
     /// What `action` does at actor `index`; `None` if stateright ignores it.
@@ -516,21 +550,33 @@ where
             if to as usize >= count {
                 continue;
             }
-            if let Some(outcome) = self.step(to, row.cells[to as usize], row.cells[count], action) {
-                self.begin_row(row);
-                let sum = self.apply(to, outcome, Some(parcel), row.weight);
-                self.push(sum, out);
+            let at_receiver = row.cells[to as usize] * count as u32 + to;
+            if self.ignored.has(parcel, |_| at_receiver) {
+                continue;
+            }
+            match self.step(to, row.cells[to as usize], row.cells[count], action) {
+                Some(outcome) => {
+                    self.begin_row(row);
+                    let sum = self.apply(to, outcome, Some(parcel), row.weight);
+                    self.push(sum, out);
+                }
+                None => self.ignored.mark(parcel, to as u16, at_receiver),
             }
         }
     }
 
     fn expand_actors(&mut self, row: Row<'_>, out: &mut Successors) {
         let count = self.actor_count();
-        let crashed = row.cells[..count].iter().filter(|id| self.locals.get(**id).crashed).count();
+        let crashes = self.model.max_crashes;
+        let is_crashed = |id: &u32| self.locals.get(*id).crashed;
+        let crashed = if crashes > 0 { row.cells[..count].iter().filter(|id| is_crashed(id)).count() } else { 0 };
         for index in 0..count as u32 {
             let local = row.cells[index as usize];
+            if crashes == 0 && self.is_quiet(index, local) {
+                continue;
+            }
             let mut actions: Vec<Id> = self.own_actions(index, local).to_vec();
-            if crashed < self.model.max_crashes && !self.locals.get(local).crashed {
+            if crashed < crashes && !self.locals.get(local).crashed {
                 let crash = ActorModelAction::Crash(ActorId::from(index as usize));
                 actions.push(self.actions.intern(identity(&crash), || crash));
             }

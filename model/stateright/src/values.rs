@@ -78,16 +78,24 @@ pub(crate) struct Values<T> {
     shared: Arc<Mutex<Vec<Named<T>>>>,
     known: Vec<Named<T>>,
     index: FxHashMap<u128, Id>,
+    /// Where they stand, if all stand in one place; and what each adds to a sum there.
+    place: u64,
+    weights: Vec<u64>,
 }
 
 impl<T> Values<T> {
     pub(crate) fn new() -> Self {
-        Values { shared: Arc::default(), known: Vec::new(), index: FxHashMap::default() }
+        Values::at(0)
+    }
+
+    /// Values that stand in one place.
+    pub(crate) fn at(place: u64) -> Self {
+        Values { shared: Arc::default(), known: Vec::new(), index: FxHashMap::default(), place, weights: Vec::new() }
     }
 
     /// Another worker's copy: the same names.
     pub(crate) fn fork(&self) -> Self {
-        let mut values = Values { shared: Arc::clone(&self.shared), ..Values::new() };
+        let mut values = Values { shared: Arc::clone(&self.shared), ..Values::at(self.place) };
         values.catch_up();
         values
     }
@@ -102,6 +110,7 @@ impl<T> Values<T> {
         for (identity, value) in &shared[self.known.len()..] {
             self.index.insert(*identity, self.known.len() as Id);
             self.known.push((*identity, Arc::clone(value)));
+            self.weights.push(weight(self.place, *identity));
         }
     }
 
@@ -124,6 +133,12 @@ impl<T> Values<T> {
     #[inline]
     pub(crate) fn get(&self, id: Id) -> &Arc<T> {
         &self.known[id as usize].1
+    }
+
+    /// What the value adds to a state's sum in the one place of all.
+    #[inline]
+    pub(crate) fn weight(&self, id: Id) -> u64 {
+        self.weights[id as usize]
     }
 
     pub(crate) fn identity(&self, id: Id) -> u128 {

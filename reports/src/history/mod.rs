@@ -40,8 +40,8 @@ pub struct Told<'a> {
     pub exhausted: Option<String>,
 }
 
-/// An operation with its answer.
-fn described(interval: &Interval<Call, Value>) -> String {
+/// An operation with its answer, in words.
+pub fn described(interval: &Interval<Call, Value>) -> String {
     match &interval.answer {
         None => format!("{} -> ?", interval.operation),
         Some(Value::Nil) if interval.operation.argument != Value::Nil => interval.operation.to_string(),

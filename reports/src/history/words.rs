@@ -64,7 +64,7 @@ fn piece(found: &Contradiction) -> String {
     let minimal = match (is_minimal, count) {
         (true, 1) => "",
         (true, _) => ", each of them needed",
-        (false, _) => ", not minimal yet: the budget for cutting ran out",
+        (false, _) => ", not all of them needed as far as is known: the budget for cutting ran out",
     };
     format!("  piece:   {have} no order, whatever came of all others{minimal}:\n")
 }

@@ -149,7 +149,7 @@ fn serve(
     let refused = |why: String| BadInput::flag(format!("--serve {}: {why}", address.0));
     let full = library::full_bounds(&bound.bounds).map_err(refused)?;
     console.say(&format!("{} / {}: http://{}/ until this ends\n", face.name(), bound.name, address.0))?;
-    face.serve(&Setup { params: bound.params.clone(), mutants }, &full, address).map_err(refused)?;
+    face.serve(&Setup { params: bound.params.clone(), mutants, history: None }, &full, address).map_err(refused)?;
     Ok(exit::EXPECTED)
 }
 
@@ -208,7 +208,7 @@ fn varied(face: &dyn Face, mut bound: Bound, args: &Args) -> Result<Bound, BadIn
     if args.no_symmetry {
         bound.bounds.insert("symmetry".into(), Value::Boolean(false));
     }
-    let setup = Setup { params: bound.params.clone(), mutants: Vec::new() };
+    let setup = Setup { params: bound.params.clone(), ..Setup::default() };
     face.describe(&setup).map_err(|why| BadInput::file(format!("check {}, bound {}", face.name(), bound.name), why))?;
     Ok(bound)
 }

@@ -115,10 +115,10 @@ impl Variation {
     pub(crate) fn apply(&self, face: &dyn Face, mut scenario: Scenario) -> Result<Scenario, BadInput> {
         let params = self.params_of(face, &scenario.setup.params)?;
         let mut mutants = self.mutants_of(face)?;
-        mutants.extend(scenario.setup.mutants);
+        mutants.append(&mut scenario.setup.mutants);
         mutants.sort();
         mutants.dedup();
-        scenario.setup = Setup { params, mutants };
+        scenario.setup = Setup { params, mutants, ..scenario.setup };
         face.describe(&scenario.setup).map_err(|why| BadInput::file(&scenario.name, why))?;
         Ok(scenario)
     }

@@ -1,15 +1,19 @@
 //! `history`: recorded client histories, judged.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 use seedbed_model::Span;
 use seedbed_model::history::specifications::{self, Shipped, Work};
-use seedbed_model::history::{Budget, Exhausted, Judgement, Options, Value, Verdict, judge};
+use seedbed_model::history::{Budget, Exhausted, Options, Value, Verdict, judge};
 use seedbed_reports::history::{self as page, Told};
 
-use crate::console::{Console, write_file};
+use crate::console::{Console, Meter, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::history::assembly::{Assembled, Fail, Meaning, Nil, assemble};
+use crate::history::claim::Judge;
 use crate::history::events::{Event, Fault};
 use crate::history::{Format, edn};
 use crate::stopwatch::Deadline;
@@ -54,6 +58,9 @@ pub(crate) struct Args {
     /// The most time for each file
     #[arg(long, value_name = "SPAN")]
     budget: Option<Span>,
+    /// Threads, a file each; no result depends on their number [default: one for each processor]
+    #[arg(long, value_name = "N", env = "SEEDBED_JOBS", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
     /// Draws the intervals: of the contradiction, or of everything
     #[arg(long)]
     draw: bool,
@@ -65,28 +72,9 @@ pub(crate) struct Args {
     html: Option<PathBuf>,
 }
 
-/// [`Judgement`], as a flag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-#[value(rename_all = "kebab-case")]
-enum Judge {
-    /// One order, each operation between its invocation and its answer
-    Linearizable,
-    /// The same, with several operations of a client in flight, in the order of their invocations
-    ALinearizable,
-    /// One order that keeps each client's own; real time does not count
-    Sequential,
-    /// An order for each client: its reads see its writes and never go back
-    Session,
-}
-
-impl Judge {
-    fn judgement(self) -> Judgement {
-        match self {
-            Judge::Linearizable => Judgement::Linearizable,
-            Judge::ALinearizable => Judgement::ALinearizable,
-            Judge::Sequential => Judgement::Sequential,
-            Judge::Session => Judgement::Session,
-        }
+impl Args {
+    fn jobs(&self) -> usize {
+        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
     }
 }
 
@@ -99,47 +87,139 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput
     }
     let initial = args.initial.as_deref().map(edn::one).transpose();
     let initial = initial.map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
+    let job = Judging { args, initial, is_over: AtomicBool::new(false) };
     let mut codes = Vec::new();
-    for path in &args.files {
-        codes.push(file(args, path, initial.clone(), console)?);
-    }
+    job.all(console, &mut |told, console| {
+        codes.push(told.code);
+        console.say(&told.text)
+    })?;
     Ok(exit::lowest(codes))
 }
 
-fn file(args: &Args, path: &Path, initial: Option<Value>, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    let name = path.display().to_string();
-    let text = text(path, &name)?;
-    let format = args.format.unwrap_or_else(|| Format::guess(&name, &text));
-    let usual = format.meaning();
-    let meaning = Meaning { fail: args.fail.unwrap_or(usual.fail), nil: args.nil.unwrap_or(usual.nil) };
-    let refused = |fault: Fault| match fault.line {
-        0 => BadInput::file(&name, fault.why),
-        line => BadInput::file(format!("{name}:{line}"), fault.why),
-    };
-    let events = format.read(&text).map_err(refused)?;
-    drop(text);
-    let job = Job { args, name: &name, events: &events, meaning, console };
-    let judged =
-        specifications::with(&args.spec, initial, job).map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
-    let Judged { assembled, verdict, draws } = judged.map_err(refused)?;
-    let code = match &verdict {
+/// What is said of one file.
+struct Said {
+    text: String,
+    code: u8,
+    svg: Option<String>,
+    html: Option<String>,
+}
+
+/// Files on their way through workers.
+struct Judging<'a> {
+    args: &'a Args,
+    initial: Option<Value>,
+    /// Nobody waits for more.
+    is_over: AtomicBool,
+}
+
+/// A file's place among the files, and what came of it.
+type Done = (usize, Result<Said, BadInput>);
+
+impl Judging<'_> {
+    /// Judges the files on `--jobs` threads and hands on what is said of each in their order, up to the first that is
+    /// refused.
+    fn all(
+        &self,
+        console: &mut Console<'_>,
+        say: &mut dyn FnMut(&Said, &mut Console<'_>) -> Result<(), BadInput>,
+    ) -> Result<(), BadInput> {
+        let files = &self.args.files;
+        let meter = match files.as_slice() {
+            [one] => console.meter(&one.display().to_string(), None),
+            _ => console.meter("histories", Some(files.len() as u64)),
+        };
+        let (next, (sender, receiver)) = (AtomicUsize::new(0), mpsc::channel::<Done>());
+        std::thread::scope(|scope| {
+            for _ in 0..self.args.jobs().min(files.len()) {
+                let (sender, next, meter) = (sender.clone(), &next, &meter);
+                scope.spawn(move || self.work(next, meter, &sender));
+            }
+            drop(sender);
+            let ended = self.hand_on(&receiver, &meter, console, say);
+            self.is_over.store(true, Ordering::Relaxed);
+            ended
+        })
+    }
+
+    /// One worker: the next file, until there is none.
+    fn work(&self, next: &AtomicUsize, meter: &Meter, sender: &mpsc::Sender<Done>) {
+        while !self.is_over.load(Ordering::Relaxed) {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(path) = self.args.files.get(index) else { return };
+            // One file is measured by what is searched, several by how many are done.
+            let meter = Some(meter).filter(|_| self.args.files.len() == 1);
+            if sender.send((index, self.file(path, meter))).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn hand_on(
+        &self,
+        receiver: &mpsc::Receiver<Done>,
+        meter: &Meter,
+        console: &mut Console<'_>,
+        say: &mut dyn FnMut(&Said, &mut Console<'_>) -> Result<(), BadInput>,
+    ) -> Result<(), BadInput> {
+        let (mut early, mut next, mut last) = (BTreeMap::new(), 0, None);
+        for (index, done) in receiver {
+            early.insert(index, done);
+            while let Some(done) = early.remove(&next) {
+                next += 1;
+                let said = done?;
+                say(&said, console)?;
+                last = Some(said);
+                if self.args.files.len() > 1 {
+                    meter.at(next as u64);
+                }
+            }
+        }
+        let Some(last) = last else { return Ok(()) };
+        for (path, picture) in [(&self.args.svg, &last.svg), (&self.args.html, &last.html)] {
+            if let (Some(path), Some(picture)) = (path, picture) {
+                write_file(path, picture)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, path: &Path, meter: Option<&Meter>) -> Result<Said, BadInput> {
+        let args = self.args;
+        let name = path.display().to_string();
+        let text = text(path, &name)?;
+        let format = args.format.unwrap_or_else(|| Format::guess(&name, &text));
+        let usual = format.meaning();
+        let meaning = Meaning { fail: args.fail.unwrap_or(usual.fail), nil: args.nil.unwrap_or(usual.nil) };
+        let refused = |fault: Fault| match fault.line {
+            0 => BadInput::file(&name, fault.why),
+            line => BadInput::file(format!("{name}:{line}"), fault.why),
+        };
+        let events = format.read(&text).map_err(refused)?;
+        drop(text);
+        let job = Job { args, events: &events, meaning, meter, is_over: &self.is_over };
+        let judged = specifications::with(&args.spec, self.initial.clone(), job);
+        let judged = judged.map_err(|why| BadInput::flag(format!("--initial: {why}")))?;
+        let Judged { assembled, verdict } = judged.map_err(refused)?;
+        let told = told(args, &name, &assembled, &verdict);
+        let mut text = page::text(&told);
+        if args.draw {
+            text.push_str(&page::diagram(&told));
+        }
+        let is_last = args.files.last().is_some_and(|last| last == path);
+        let picture = |wanted: &Option<PathBuf>, draw: fn(&Told<'_>) -> String| {
+            wanted.as_ref().filter(|_| is_last).map(|_| draw(&told))
+        };
+        let (svg, html) = (picture(&args.svg, page::svg), picture(&args.html, page::html));
+        Ok(Said { text, code: code_of(&verdict), svg, html })
+    }
+}
+
+fn code_of(verdict: &Verdict) -> u8 {
+    match verdict {
         Verdict::Ordered(_) => exit::EXPECTED,
         Verdict::Violated(_) => exit::HISTORY,
         Verdict::Unknown(_) => exit::UNKNOWN,
-    };
-    let told = told(args, &name, &assembled, &verdict);
-    let mut said = page::text(&told);
-    if draws {
-        said.push_str(&page::diagram(&told));
     }
-    console.say(&said)?;
-    if let Some(path) = &args.svg {
-        write_file(path, &page::svg(&told))?;
-    }
-    if let Some(path) = &args.html {
-        write_file(path, &page::html(&told))?;
-    }
-    Ok(code)
 }
 
 fn text(path: &Path, name: &str) -> Result<String, BadInput> {
@@ -158,34 +238,34 @@ fn text(path: &Path, name: &str) -> Result<String, BadInput> {
 struct Judged {
     assembled: Assembled,
     verdict: Verdict,
-    draws: bool,
 }
 
 /// Assembling and judging, under any specification.
-struct Job<'a, 'c> {
+struct Job<'a> {
     args: &'a Args,
-    name: &'a str,
     events: &'a [Event],
     meaning: Meaning,
-    console: &'a mut Console<'c>,
+    meter: Option<&'a Meter>,
+    is_over: &'a AtomicBool,
 }
 
-impl Work for Job<'_, '_> {
+impl Work for Job<'_> {
     type Result = Result<Judged, Fault>;
 
     fn on<S: Shipped>(self, specification: &S) -> Self::Result {
         let args = self.args;
         let judgement = args.judge.judgement();
         let assembled = assemble(specification, self.events, self.meaning, judgement)?;
-        let meter = self.console.meter(self.name, None);
         let deadline = Deadline::after(args.budget);
         let budget = Budget { steps: args.steps, bytes: args.memory.saturating_mul(1 << 20) };
         let options = Options { judgement, split: !args.no_split, piece: true, budget };
         let verdict = judge(specification, &assembled.history, &options, &mut |steps| {
-            meter.at(steps);
-            !deadline.is_over()
+            if let Some(meter) = self.meter {
+                meter.at(steps);
+            }
+            !deadline.is_over() && !self.is_over.load(Ordering::Relaxed)
         });
-        Ok(Judged { assembled, verdict, draws: args.draw })
+        Ok(Judged { assembled, verdict })
     }
 }
 

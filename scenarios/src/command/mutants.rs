@@ -177,7 +177,7 @@ impl Trial<'_> {
     ) -> Result<(u64, Option<String>), BadInput> {
         let mut mutants = scenario.setup.mutants.clone();
         mutants.push(mutant.name.to_owned());
-        let setup = Setup { params: scenario.setup.params.clone(), mutants };
+        let setup = Setup { mutants, ..scenario.setup.clone() };
         let meter = console.meter(&format!("{} without {}", scenario.name, mutant.name), Some(self.args.seeds.count()));
         let (mut count, mut found, mut reached) = (0, None, false);
         let goal = goal_of(mutant);

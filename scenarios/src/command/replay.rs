@@ -195,7 +195,9 @@ fn ending(run: &Run, reasons: &[&str], words: impl Fn(&str) -> String) -> String
 pub(crate) fn pin(face: &dyn Face, scenario: &Scenario, seed: Seed, revision: &str) -> Result<Pin, BadInput> {
     let refused = |why: String| BadInput::file(&scenario.name, why);
     let traced = traced(face, scenario, seed)?;
-    let (digest, script, seeded) = match traced.trace.len() <= STEP_COUNT_MAX {
+    // A script follows the protocol's own properties, not what a scenario demands of histories.
+    let is_script = traced.trace.len() <= STEP_COUNT_MAX && scenario.setup.history.is_none();
+    let (digest, script, seeded) = match is_script {
         true => {
             let recorded = face.record(&scenario.setup, &scenario.settings, seed).map_err(refused)?;
             // A script has a digest of its own: over what is written in it.
@@ -217,6 +219,7 @@ pub(crate) fn pin(face: &dyn Face, scenario: &Scenario, seed: Seed, revision: &s
         digest: format!("{digest:016x}"),
         mutants: scenario.setup.mutants.clone(),
         params: scenario.setup.params.clone(),
+        history: scenario.setup.history.clone(),
         script,
         seeded,
     })
@@ -229,7 +232,7 @@ fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Re
     let params = args.variation.params_of(face, &pin.params)?;
     let mutants =
         if args.variation.mutants.is_empty() { pin.mutants.clone() } else { args.variation.mutants_of(face)? };
-    let setup = Setup { params, mutants };
+    let setup = Setup { params, mutants, history: pin.history.clone() };
     let described = match face.describe(&setup) {
         Ok(described) => described,
         Err(why) => {
@@ -237,6 +240,7 @@ fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Re
             return Ok(exit::DRIFTED);
         }
     };
+    face.check_history(&setup).map_err(|why| source.whole(format!("history: {why}")))?;
     let again = pinned::again(face, &setup, &pin).map_err(|why| source.whole(why))?;
     show(args, &described.nodes, &again.trace, console)?;
     let verdict = pinned::compare(&pin, &again);

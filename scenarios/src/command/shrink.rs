@@ -116,7 +116,7 @@ fn shrink_pin(registry: &Registry, args: &Args, paste: &Paste, console: &mut Con
     let face = registry.entry(&pin.protocol).map_err(|error| source.whole(error.to_string()))?.face.as_ref();
     let mutants =
         if args.variation.mutants.is_empty() { pin.mutants.clone() } else { args.variation.mutants_of(face)? };
-    let setup = Setup { params: args.variation.params_of(face, &pin.params)?, mutants };
+    let setup = Setup { params: args.variation.params_of(face, &pin.params)?, mutants, history: None };
     let Some(script) = &pin.script else {
         return Err(source.whole("a pin of a seed; shrink the scenario's seed instead, by --seed"));
     };
@@ -223,6 +223,7 @@ impl Shown<'_> {
             digest: format!("{:016x}", self.shrunken.replayed.digest),
             mutants: self.setup.mutants.clone(),
             params: self.setup.params.clone(),
+            history: None,
             script: Some(self.shrunken.script.clone()),
             seeded: None,
         }

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use toml::{Spanned, Table, Value};
 
 use super::{BoundEntry, CheckFile, Class, Expect, ScenarioFile};
+use crate::history::claim::{Claim, Judge};
 use crate::seeds::SeedRange;
 
 fn spanned<T>(value: T) -> Spanned<T> {
@@ -38,6 +39,13 @@ fn goals() -> impl Strategy<Value = Vec<String>> {
 fn expect() -> impl Strategy<Value = Option<Spanned<Expect>>> {
     let falls = "[a-z][a-z-]{0,8}[a-z]".prop_map(Expect::Violated);
     prop::option::of(prop_oneof![Just(Expect::Holds), falls].prop_map(spanned))
+}
+
+fn history() -> impl Strategy<Value = Option<Spanned<Claim>>> {
+    let judges = [Judge::Linearizable, Judge::ALinearizable, Judge::Sequential, Judge::Session];
+    let claim = (text(), prop::sample::select(judges.to_vec()), prop::option::of(text()))
+        .prop_map(|(spec, judge, initial)| spanned(Claim { spec, judge, initial }));
+    prop::option::of(claim)
 }
 
 /// A protocol's parameters, before it is known which.
@@ -153,10 +161,10 @@ prop_compose! {
 
 prop_compose! {
     fn scenario()((protocol, story, long) in (name(), text(), any::<bool>()), (from, count) in (0u64..1 << 60, 1u64..1 << 60),
-        expect in expect(), properties in prop::option::of(names()), goals in goals(), mutants in names(),
+        expect in expect(), properties in prop::option::of(names()), history in history(), goals in goals(), mutants in names(),
         params in prop::option::of(params()), settings in prop::option::of(settings())) -> ScenarioFile<Table> {
         ScenarioFile {
-            protocol, story, expect, properties, goals, mutants,
+            protocol, story, expect, properties, history, goals, mutants,
             class: if long { Class::Long } else { Class::Quick },
             seeds: SeedRange { from, to: from + count },
             params: params.map(spanned),

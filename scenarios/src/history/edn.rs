@@ -64,6 +64,7 @@ fn event(entries: &[Form], line: usize, position: u64) -> Result<Option<Event>, 
         Some(Form::Value(Value::Integer(number))) => {
             u64::try_from(*number).map_err(|_| format!("`:process` is {number}; a number from 0 is wanted"))?
         }
+        Some(Form::Other(text)) => return Err(format!("`:process`: {}", other(text))),
         Some(_) => return Ok(None),
         None => return Err("`:process` is missing; an event has :process, :type, :f and :value".into()),
     };
@@ -267,7 +268,8 @@ fn atom(token: String) -> Form {
         "nil" => Form::Value(Value::Nil),
         "true" => Form::Value(Value::Bool(true)),
         "false" => Form::Value(Value::Bool(false)),
-        number => match number.parse() {
+        // An N behind it says that it may be long, not that it is.
+        number => match number.strip_suffix('N').unwrap_or(number).parse() {
             Ok(number) => Form::Value(Value::Integer(number)),
             Err(_) => Form::Other(token),
         },

@@ -45,8 +45,10 @@ fn event(line: usize, text: &str, position: u64) -> Result<Found, String> {
     if text.len() > LINE_BYTES_MAX {
         return Err(format!("the line has {} bytes; an event has at most {LINE_BYTES_MAX}", text.len()));
     }
-    let object: Map<String, Json> =
-        serde_json::from_str(text).map_err(|error| format!("an event is one JSON object; {error}"))?;
+    let object: Map<String, Json> = serde_json::from_str(text).map_err(|error| match out_of_range(text) {
+        Some(number) => too_long(number),
+        None => format!("an event is one JSON object; {error}"),
+    })?;
     if object.contains_key("meta") {
         return Ok(Found::Meta);
     }
@@ -59,28 +61,47 @@ fn event(line: usize, text: &str, position: u64) -> Result<Found, String> {
         Some(Json::String(_)) => return Ok(Found::Foreign),
         Some(number) => number
             .as_u64()
-            .ok_or_else(|| format!("`process` is {}; a number from 0 is wanted", shown(&number.to_string())))?,
+            .ok_or_else(|| format!("`process` is {}; a number from 0 is wanted", shown(written(text, number))))?,
         None => return Err("`process` is missing; an event has process, type, f and value".into()),
     };
     let kind = Type::parse(word("type")?)?;
     let name = word("f")?.to_owned();
-    let key = object.get("key").map(value).transpose()?;
-    let value = object.get("value").map(value).transpose()?.unwrap_or_default();
+    let value = |field: &str| object.get(field).map(|json| value(json, text)).transpose();
+    let (key, value) = (value("key")?, value("value")?.unwrap_or_default());
     Ok(Found::Event(Event { line, process, kind, name, key, value, position }))
 }
 
 /// The reader nests 128 deep at most, and so does this.
-fn value(json: &Json) -> Result<Value, String> {
+fn value(json: &Json, text: &str) -> Result<Value, String> {
     match json {
         Json::Null => Ok(Value::Nil),
         Json::Bool(value) => Ok(Value::Bool(*value)),
-        Json::Number(number) => {
-            number.as_i64().map(Value::Integer).ok_or_else(|| format!("{number} is not a whole number of 64 bits"))
-        }
+        Json::Number(number) => number.as_i64().map(Value::Integer).ok_or_else(|| too_long(written(text, json))),
         Json::String(text) => Ok(Value::Text(text.clone())),
-        Json::Array(items) => items.iter().map(value).collect::<Result<_, _>>().map(Value::List),
+        Json::Array(items) => items.iter().map(|item| value(item, text)).collect::<Result<_, _>>().map(Value::List),
         Json::Object(_) => {
             Err(format!("{} is no value; nil, a number, a text or a list is wanted", shown(&json.to_string())))
         }
     }
+}
+
+fn too_long(number: &str) -> String {
+    format!("{} is not a whole number of 64 bits", shown(number))
+}
+
+/// The numbers of a line as they are written, and what looks like one inside its words.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    let is_beside = |sign: char| !(sign.is_ascii_alphanumeric() || "+-.".contains(sign));
+    text.split(is_beside).filter(|word| word.starts_with(|sign: char| sign == '-' || sign.is_ascii_digit()))
+}
+
+/// A number as it was written: what is read of it may be rounded.
+fn written<'a>(text: &'a str, read: &Json) -> &'a str {
+    let is_it = |word: &&str| serde_json::from_str::<Json>(word).is_ok_and(|other| other == *read);
+    numbers(text).find(is_it).unwrap_or("the number")
+}
+
+/// A number that is too large even for rounding.
+fn out_of_range(text: &str) -> Option<&str> {
+    numbers(text).find(|word| word.parse::<f64>().is_ok_and(f64::is_infinite))
 }

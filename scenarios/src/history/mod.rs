@@ -2,13 +2,16 @@
 //!
 //! - [`events`]: one recorded event, whatever the format.
 //! - [`assembly`]: from events to operations, with what is wrong with them.
+//! - [`claim`], [`judged`]: what a scenario demands of its runs, and runs judged by it.
 //! - [`edn`], [`jepsen`], [`lines`]: the formats.
 //! - [`recorder`], [`writer`]: histories of Seedbed's own runs, on their way out.
 
 pub(crate) mod assembly;
+pub(crate) mod claim;
 pub(crate) mod edn;
 pub(crate) mod events;
 pub(crate) mod jepsen;
+pub(crate) mod judged;
 pub(crate) mod lines;
 pub(crate) mod recorder;
 pub(crate) mod writer;

@@ -13,6 +13,11 @@ use super::events::Type;
 pub(crate) struct Seen {
     /// When, on the reference clock [ns].
     pub(crate) at_ns: u64,
+    /// In which step of the run.
+    pub(crate) step: u64,
+    /// Whose operation.
+    pub(crate) node: NodeId,
+    pub(crate) op: OpId,
     /// The client: its node's index, plus the number of nodes for each crash of it, since a client that lost sight of
     /// an operation goes on under another number.
     pub(crate) process: u64,
@@ -26,6 +31,8 @@ pub(crate) struct Seen {
 pub(crate) struct ClientRecorder<'a, P: Protocol> {
     protocol: &'a P,
     node_count: u64,
+    /// Instant [ns] and step of what is being seen.
+    now: (u64, u64),
     crashes: BTreeMap<NodeId, u64>,
     open: BTreeMap<(NodeId, OpId), P::Operation>,
     sink: &'a mut dyn FnMut(Seen),
@@ -34,54 +41,55 @@ pub(crate) struct ClientRecorder<'a, P: Protocol> {
 impl<'a, P: Protocol> ClientRecorder<'a, P> {
     pub(crate) fn new(protocol: &'a P, sink: &'a mut dyn FnMut(Seen)) -> Self {
         let node_count = protocol.nodes().len() as u64;
-        ClientRecorder { protocol, node_count, crashes: BTreeMap::new(), open: BTreeMap::new(), sink }
+        ClientRecorder { protocol, node_count, now: (0, 0), crashes: BTreeMap::new(), open: BTreeMap::new(), sink }
     }
 
     fn process(&self, node: NodeId) -> u64 {
         self.crashes.get(&node).copied().unwrap_or(0) * self.node_count + u64::from(node.0)
     }
 
-    fn event(&mut self, at_ns: u64, node: NodeId, event: &Event<P>) {
+    fn event(&mut self, node: NodeId, event: &Event<P>) {
         match event {
             Event::Invoked(op, operation) => {
                 self.open.insert((node, *op), operation.clone());
-                self.see(at_ns, node, Type::Invoke, operation, None);
+                self.see((node, *op), Type::Invoke, operation, None);
             }
             Event::Responded(op, answer) => {
                 if let Some(operation) = self.open.remove(&(node, *op)) {
                     let answer = self.protocol.recorded_answer(&operation, answer);
-                    self.see(at_ns, node, Type::Ok, &operation, Some(answer));
+                    self.see((node, *op), Type::Ok, &operation, Some(answer));
                 }
             }
-            Event::Crashed => self.crashed(at_ns, node),
+            Event::Crashed => self.crashed(node),
             _ => {}
         }
     }
 
     /// Nobody will ever know what came of what the client had in flight.
-    fn crashed(&mut self, at_ns: u64, node: NodeId) {
+    fn crashed(&mut self, node: NodeId) {
         let lost: Vec<(NodeId, OpId)> = self.open.keys().filter(|(client, _)| *client == node).copied().collect();
         for key in lost {
             if let Some(operation) = self.open.remove(&key) {
-                self.see(at_ns, node, Type::Info, &operation, None);
+                self.see(key, Type::Info, &operation, None);
             }
         }
         *self.crashes.entry(node).or_default() += 1;
     }
 
-    fn see(&mut self, at_ns: u64, node: NodeId, kind: Type, operation: &P::Operation, answer: Option<Value>) {
-        let process = self.process(node);
+    fn see(&mut self, (node, op): (NodeId, OpId), kind: Type, operation: &P::Operation, answer: Option<Value>) {
+        let (process, (at_ns, step)) = (self.process(node), self.now);
         if let Some(call) = self.protocol.recorded_call(operation) {
-            (self.sink)(Seen { at_ns, process, kind, call, answer });
+            (self.sink)(Seen { at_ns, step, node, op, process, kind, call, answer });
         }
     }
 }
 
 impl<P: Protocol> Tracer<P> for ClientRecorder<'_, P> {
-    fn step(&mut self, at_ns: u64, _: u64, _: &Named<P>, _: &[u32], effects: &[(NodeId, Effect<P>)]) {
+    fn step(&mut self, at_ns: u64, step: u64, _: &Named<P>, _: &[u32], effects: &[(NodeId, Effect<P>)]) {
+        self.now = (at_ns, step);
         for (node, effect) in effects {
             if let Effect::Happened(event) = effect {
-                self.event(at_ns, *node, event);
+                self.event(*node, event);
             }
         }
     }

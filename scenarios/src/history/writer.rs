@@ -140,13 +140,15 @@ mod tests {
 
     use super::*;
     use crate::history::{edn as edn_format, lines};
+    use seedbed_model::{NodeId, OpId};
 
     #[test]
     fn what_is_written_reads_back() {
         let list = Value::List(vec![Value::Nil, true.into(), (-7).into(), "a \"b\"\n\\".into()]);
         let calls = [Call::new("write", list), Call::new("read", Value::Nil).on("key\t1")];
         for (call, answer) in calls.into_iter().zip([None, Some(Value::from(i64::MIN))]) {
-            let seen = Seen { at_ns: 12, process: 3, kind: Type::Ok, call, answer };
+            let (node, op) = (NodeId(3), OpId(0));
+            let seen = Seen { at_ns: 12, step: 1, node, op, process: 3, kind: Type::Ok, call, answer };
             for events in [lines::read(&json(&seen)), edn_format::read(&edn(&seen))] {
                 let events = events.expect("it is well-formed");
                 let [event] = events.as_slice() else { panic!("one event, not {events:?}") };

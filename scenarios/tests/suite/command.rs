@@ -185,10 +185,10 @@ fn a_pin_of_another_protocol_drifts_or_is_gone() {
     assert!(said.contains("drifted at step ") || said.contains("gone: "), "{said}");
 
     // A node that did something else.
-    folder.write("words.toml", &text.replacen("sends Ask", "sends Sulk", 1));
+    folder.write("words.toml", &text.replacen("\"send ", "\"whisper ", 1));
     let (code, said) = seedbed(&format!("replay {}", folder.path("words.toml")));
     assert_eq!(code, 18, "{said}");
-    assert!(said.contains("drifted at step ") && said.contains("sends Sulk"), "{said}");
+    assert!(said.contains("drifted at step ") && said.contains("it was `whisper "), "{said}");
 
     // A decision that there no longer is.
     folder.write("step.toml", &text.replacen("decide holder-1: Ask", "decide holder-1: Sulk", 1));

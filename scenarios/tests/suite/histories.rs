@@ -91,7 +91,8 @@ fn agree(folder: &Path, cases: &[Case]) {
         let (code, said) = judged(&folder.join(file), flags);
         assert_eq!(code, *wanted, "{file} {flags}: {said}");
         // Every piece must be cut to the end, and every prefix be the longest, in files of this size.
-        let is_clear = !said.contains("not minimal yet") && (flags.contains("--judge") || !said.contains("no place\n"));
+        let is_clear =
+            !said.contains("not all of them needed") && (flags.contains("--judge") || !said.contains("no place\n"));
         assert!(is_clear, "{file} {flags}: {said}");
     }
 }
@@ -176,7 +177,7 @@ fn bad_files_get_one_line_each() {
         (
             "number.jsonl",
             event("0", "invoke", "write", "99999999999999999999"),
-            ":1: 1e+20 is not a whole number of 64 bits",
+            ":1: `99999999999999999999` is not a whole number of 64 bits",
         ),
         (
             "number.edn",

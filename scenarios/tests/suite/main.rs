@@ -3,6 +3,7 @@
 mod bad_input;
 mod certify;
 mod checkpoints;
+mod claims;
 mod command;
 mod documents;
 mod endings;

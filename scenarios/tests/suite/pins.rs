@@ -127,10 +127,10 @@ fn a_pin_that_drifted_says_where_and_fails_the_campaign() {
     let registry = Registry::new().with::<shy::Greeting>(files!("files", []));
     let (code, said) = testing::command(&registry, &["replay", &pin]);
     assert_eq!(code, 18, "{said}");
-    assert!(said.contains("drifted at step 3: it was `shows 1`, and is `shows 2`"), "{said}");
+    assert!(said.contains("drifted at step 3: it was `observed 1`, and is `observed 2`"), "{said}");
     let (code, said) = testing::command(&registry, &["run", "greeting/calm", "--scenarios", &scenarios]);
     assert_eq!(code, 18, "{said}");
-    assert!(said.contains("pinned greeting/counts: drifted at step 3: it was `shows 1`"), "{said}");
+    assert!(said.contains("pinned greeting/counts: drifted at step 3: it was `observed 1`"), "{said}");
 
     // Once the bug is fixed, the property must hold, whatever became of the steps.
     let text = folder.read("scenarios/greeting/pinned/counts.toml");

@@ -9,19 +9,22 @@ impl<P: Protocol> Interned<P> {
         let sets = &self.timer_sets;
         let found =
             self.host_memo.find(local, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
-        let range = found.unwrap_or_else(|| self.compute(node, local)) & !IGNORED;
-        let (start, len) = self.ranges[range as usize];
+        let ways = found.unwrap_or_else(|| self.compute(node, local));
+        if ways & ALONE != 0 {
+            return ways & !ALONE;
+        }
+        let (start, len) = self.ranges[ways as usize];
         start + self.odometer.pick(len as usize) as u32
     }
 
     /// Whether the delivery of the message is known to change nothing, from its receiver's core alone.
     #[inline]
     pub(in crate::explore) fn is_ignored(&self, flight: Id) -> bool {
-        let FlightInfo { to, local, .. } = self.flight(flight);
+        let FlightInfo { from, to, local, .. } = self.flight(flight);
         let work = &self.work;
-        self.host_memo.find_solo(local, |at| work.fixed[usize::from(at)]).is_some_and(|range| range & IGNORED != 0)
+        self.ignored.has(local, |at| work.fixed[usize::from(at)])
             && self.phase(to) == Phase::Up
-            && !self.is_cut(self.flight(flight).from, to)
+            && !self.is_cut(from, to)
     }
 
     #[cold]
@@ -44,20 +47,20 @@ impl<P: Protocol> Interned<P> {
             depends.timers = Some((self.layout.timers[node.index()], asked));
         }
         let len = self.branches.len() as u32 - start;
-        let mut range = self.ranges.len() as u32;
-        self.ranges.push((start, len));
-        if self.branches[start as usize..].iter().all(Branch::is_empty) {
-            range |= IGNORED;
-        }
+        let ways = if len == 1 {
+            start | ALONE
+        } else {
+            self.ranges.push((start, len));
+            self.ranges.len() as u32 - 1
+        };
+        let is_ignored = self.bounds.keep_ignored && self.branches[start as usize..].iter().all(Branch::is_empty);
         let (work, sets) = (&self.work, &self.timer_sets);
-        self.host_memo.insert(
-            local,
-            depends,
-            range,
-            |at| work.fixed[usize::from(at)],
-            |id, timer| sets[&id].is_armed(timer, 0),
-        );
-        range
+        let slot = |at: u16| work.fixed[usize::from(at)];
+        if let (true, &[only], None) = (is_ignored, &*depends.slots, &depends.timers) {
+            self.ignored.mark(local, only, slot(only));
+        }
+        self.host_memo.insert(local, depends, ways, slot, |id, timer| sets[&id].is_armed(timer, 0));
+        ways
     }
 
     pub(super) fn compute_branch(
@@ -225,8 +228,8 @@ impl<P: Protocol> Interned<P> {
     }
 }
 
-/// In what is remembered of a step: it changes nothing.
-const IGNORED: u32 = 1 << 31;
+/// In what is remembered of a step: it has but one way, and this is the branch. Else it is a range of branches.
+const ALONE: u32 = 1 << 31;
 
 impl Branch {
     fn is_empty(&self) -> bool {

@@ -29,7 +29,7 @@ impl Specification for Queue {
         }
     }
     fn heap_bytes(&self, state: &Vec<Value>) -> usize {
-        list_bytes(state)
+        bytes(state)
     }
 }
 
@@ -39,8 +39,8 @@ fn with_last(state: &[Value], value: &Value) -> Vec<Value> {
     next
 }
 
-fn list_bytes(state: &[Value]) -> usize {
-    state.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum()
+fn bytes<'a>(values: impl IntoIterator<Item = &'a Value>) -> usize {
+    values.into_iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum()
 }
 
 impl Shipped for Queue {
@@ -91,7 +91,7 @@ impl Specification for Set {
         matches!(call.name.as_str(), "contains" | "read")
     }
     fn heap_bytes(&self, state: &Self::State) -> usize {
-        state.iter().map(|value| size_of::<Value>() + value.heap_bytes()).sum()
+        bytes(state)
     }
 }
 
@@ -180,7 +180,7 @@ impl Specification for Log {
         matches!(call.name.as_str(), "get" | "read")
     }
     fn heap_bytes(&self, state: &Vec<Value>) -> usize {
-        list_bytes(state)
+        bytes(state)
     }
 }
 

@@ -4,7 +4,8 @@ use super::{Answered, Given, Shape, Shipped};
 use crate::history::{Call, Outcomes, Specification, Value};
 
 /// A lock with an owner: `acquire OWNER` says yes if nobody holds it, `release OWNER` and `expire OWNER` if that owner
-/// does; `holder` tells who, nil if nobody. Free at first.
+/// does; `holder` tells who, nil if nobody. Free at first. An owner without a name (nil) is one owner, whom `holder` tells
+/// as the empty list: so a mutex whose history names no owners is a lock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lock;
 
@@ -15,14 +16,16 @@ pub struct LeaseTable;
 
 /// What comes of an operation, where `state` is the owner.
 fn push(state: &Value, call: &Call, outcomes: &mut Outcomes<Value, Value>) {
-    let is_owner = *state == call.argument && *state != Value::Nil;
+    let unnamed = Value::List(Vec::new());
+    let owner = if call.argument == Value::Nil { &unnamed } else { &call.argument };
+    let is_owner = state == owner;
     let mut end = |is_done: bool, next: &Value| {
         let next = if is_done { next } else { state };
         outcomes.push(is_done.into(), next.clone());
     };
     match call.name.as_str() {
         "holder" => outcomes.push(state.clone(), state.clone()),
-        "acquire" | "grant" => end(*state == Value::Nil, &call.argument),
+        "acquire" | "grant" => end(*state == Value::Nil, owner),
         "renew" => end(is_owner, state),
         "release" | "recall" | "expire" => end(is_owner, &Value::Nil),
         _ => {}

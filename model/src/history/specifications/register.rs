@@ -33,11 +33,7 @@ impl Specification for Register {
     fn part(&self, _: &Call) {}
 
     fn outcomes(&self, state: &Value, call: &Call, outcomes: &mut Outcomes<Value, Value>) {
-        match call.name.as_str() {
-            "read" => outcomes.push(state.clone(), state.clone()),
-            "write" => outcomes.push(Value::Nil, call.argument.clone()),
-            _ => {}
-        }
+        read_or_write(state, call, outcomes);
     }
 
     fn keeps(&self, call: &Call, _: Option<&Value>) -> bool {
@@ -56,6 +52,15 @@ impl Specification for Register {
 impl Shipped for Register {
     fn shapes(&self) -> &'static [Shape] {
         &[READ, WRITE]
+    }
+}
+
+/// What both registers of one value do.
+fn read_or_write(state: &Value, call: &Call, outcomes: &mut Outcomes<Value, Value>) {
+    match call.name.as_str() {
+        "read" => outcomes.push(state.clone(), state.clone()),
+        "write" => outcomes.push(Value::Nil, call.argument.clone()),
+        _ => {}
     }
 }
 
@@ -85,11 +90,9 @@ impl Specification for CasRegister {
 
     fn outcomes(&self, state: &Value, call: &Call, outcomes: &mut Outcomes<Value, Value>) {
         match (call.name.as_str(), call.argument.pair()) {
-            ("read", _) => outcomes.push(state.clone(), state.clone()),
-            ("write", _) => outcomes.push(Value::Nil, call.argument.clone()),
             ("cas", Some((old, new))) if old == state => outcomes.push(true.into(), new.clone()),
             ("cas", _) => outcomes.push(false.into(), state.clone()),
-            _ => {}
+            _ => read_or_write(state, call, outcomes),
         }
     }
 

@@ -65,6 +65,11 @@ impl Paxos {
         node.0 - self.params.servers
     }
 
+    /// A value that no client proposes.
+    fn unasked(&self) -> Value {
+        Value(self.params.clients as u8)
+    }
+
     /// Whether anyone ever tries twice.
     fn retries(&self) -> bool {
         self.params.rounds > 1

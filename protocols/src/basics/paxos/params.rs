@@ -13,6 +13,12 @@ pub const IGNORE_ACCEPTED: &str = "ignore-accepted";
 pub const SMALL_QUORUM: &str = "small-quorum";
 /// Acceptors accept what they promised not to.
 pub const ACCEPT_BELOW_PROMISE: &str = "accept-below-promise";
+/// Proposers that may propose anything propose what no client asked for.
+pub const UNASKED_VALUE: &str = "unasked-value";
+/// Servers tell their clients what they propose before anyone accepted it.
+pub const HASTY_ANSWER: &str = "hasty-answer";
+/// A client that asks when a value is chosen is told its own.
+pub const OWN_ANSWER: &str = "own-answer";
 
 /// Sizes and times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +69,21 @@ impl Family for Paxos {
                 name: ACCEPT_BELOW_PROMISE,
                 removes: "an acceptor's refusal of proposals below its promise (§2.2, phase 2b)",
                 outcome: FALLS,
+            },
+            Mutant {
+                name: UNASKED_VALUE,
+                removes: "the rule that what is proposed is what a client asked for (§2.1)",
+                outcome: Outcome::Falls("validity"),
+            },
+            Mutant {
+                name: HASTY_ANSWER,
+                removes: "a proposer's wait for a quorum that accepted before it tells its clients (§2.3)",
+                outcome: Outcome::Falls("integrity"),
+            },
+            Mutant {
+                name: OWN_ANSWER,
+                removes: "the chosen value from the answer to a client that asks later",
+                outcome: Outcome::Falls("linearizable"),
             },
         ]
     }

@@ -118,7 +118,8 @@ impl Server {
 
     fn on_propose(&mut self, from: NodeId, value: Value, paxos: &Paxos, cx: &mut Context<'_, Paxos>) {
         if let Some(chosen) = self.chosen {
-            return cx.send(from, Message::Chosen(chosen));
+            let told = if paxos.mutants.has(params::OWN_ANSWER) { value } else { chosen };
+            return cx.send(from, Message::Chosen(told));
         }
         self.waiting.insert(from);
         if self.attempt.is_none() {
@@ -184,10 +185,15 @@ impl Server {
         if let Some(accepted) = highest.filter(|_| !paxos.mutants.has(params::IGNORE_ACCEPTED)) {
             cx.mark("adopted");
             attempt.value = accepted.value;
+        } else if paxos.mutants.has(params::UNASKED_VALUE) {
+            attempt.value = paxos.unasked();
         }
         attempt.phase = Phase::Accepting;
         attempt.heard = NodeSet::EMPTY;
         let proposal = Proposal { ballot: attempt.ballot, value: attempt.value };
+        if paxos.mutants.has(params::HASTY_ANSWER) {
+            tell(std::mem::take(&mut self.waiting), proposal.value, cx);
+        }
         for server in others(paxos, cx) {
             cx.send(server, Message::Accept(proposal));
         }
@@ -245,10 +251,12 @@ impl Server {
         if self.attempt.take().is_some() {
             cx.cancel(Timer::Retry);
         }
-        for client in std::mem::take(&mut self.waiting).iter() {
-            cx.send(client, Message::Chosen(value));
-        }
+        tell(std::mem::take(&mut self.waiting), value, cx);
     }
+}
+
+fn tell(clients: NodeSet, value: Value, cx: &mut Context<'_, Paxos>) {
+    clients.iter().for_each(|client| cx.send(client, Message::Chosen(value)));
 }
 
 fn others(paxos: &Paxos, cx: &Context<'_, Paxos>) -> impl Iterator<Item = NodeId> + use<> {

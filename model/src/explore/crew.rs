@@ -1,0 +1,77 @@
+//! Threads that work together again and again: a search has thousands of rounds, too many to start threads in each.
+
+use std::sync::mpsc::{Sender, channel};
+use std::thread::Scope;
+
+/// Work that one thread does. It owns what it works on, and brings it back.
+pub(super) type Task<'env, T> = Box<dyn FnOnce() -> T + Send + 'env>;
+
+/// Some threads that wait for work. They end when the crew is dropped.
+pub(super) struct Crew<'env> {
+    hands: Vec<Sender<Task<'env, ()>>>,
+}
+
+impl<'env> Crew<'env> {
+    /// A crew of `count`, the caller among them.
+    pub(super) fn new<'scope>(scope: &'scope Scope<'scope, 'env>, count: usize) -> Self {
+        let hand = |_| {
+            let (sender, tasks) = channel::<Task<'env, ()>>();
+            scope.spawn(move || tasks.into_iter().for_each(|task| task()));
+            sender
+        };
+        Crew { hands: (1..count).map(hand).collect() }
+    }
+
+    /// The caller alone.
+    pub(super) fn alone() -> Self {
+        Crew { hands: Vec::new() }
+    }
+
+    /// Does the tasks side by side, the first of them here. Their results, in their order.
+    ///
+    /// # Panics
+    /// If a task panics, or there are more tasks than the crew has hands.
+    pub(super) fn together<T: Send + 'env>(&self, tasks: impl IntoIterator<Item = Task<'env, T>>) -> Vec<T> {
+        let mut tasks = tasks.into_iter();
+        let Some(own) = tasks.next() else { return Vec::new() };
+        let (sender, done) = channel();
+        let mut count = 1;
+        for (number, task) in tasks.enumerate() {
+            let sender = sender.clone();
+            let task: Task<'env, ()> = Box::new(move || {
+                // The crew waits for it: the send fails only if the crew is panicking.
+                let _ = sender.send((number, task()));
+            });
+            self.hands[number].send(task).expect("a hand waits for work");
+            count += 1;
+        }
+        drop(sender);
+        let own = own();
+        let mut others: Vec<(usize, T)> = done.into_iter().collect();
+        others.sort_unstable_by_key(|(number, _)| *number);
+        let all: Vec<T> = std::iter::once(own).chain(others.into_iter().map(|(_, result)| result)).collect();
+        assert_eq!(all.len(), count, "a task panicked");
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_their_tasks() {
+        let text = String::from("borrowed from outside");
+        let text = text.as_str();
+        std::thread::scope(|scope| {
+            let crew = Crew::new(scope, 4);
+            for round in 0..100_usize {
+                let task = |number: usize| -> Task<'_, usize> { Box::new(move || number * round + text.len()) };
+                let found = crew.together((0..1 + round % 4).map(task));
+                let expected: Vec<usize> = (0..1 + round % 4).map(|number| number * round + text.len()).collect();
+                assert_eq!(found, expected);
+            }
+            assert!(crew.together(std::iter::empty::<Task<'_, ()>>()).is_empty());
+        });
+    }
+}
