@@ -2,20 +2,21 @@
 
 use std::fmt::Write;
 
-use seedbed_model::record::{CampaignRecord, FailureGroup, ScenarioRecord};
+use seedbed_model::TraceStep;
+use seedbed_model::record::{CampaignRecord, FailureGroup, ScenarioRecord, ShrinkRecord};
 
 use super::failure::{FILTER, Shown, part};
 use super::page;
 use crate::campaign::result;
-use crate::number;
 use crate::spacetime::Picture;
 use crate::svg::escaped;
+use crate::{number, shrunk};
 
 /// Steps that are shown of a failure, the last ones.
 const STEP_COUNT_MAX: usize = 400;
 
-/// A run that fell, with its nodes' names and whole trace.
-#[derive(Debug, Clone)]
+/// A run that fell, made small.
+#[derive(Debug, Clone, Default)]
 pub struct Example {
     /// The scenario's name.
     pub scenario: String,
@@ -24,7 +25,25 @@ pub struct Example {
     /// `names[i]` is node `i`'s.
     pub names: Vec<String>,
     /// What happened, to the fall.
-    pub steps: Vec<seedbed_model::TraceStep>,
+    pub steps: Vec<TraceStep>,
+    /// `chain[i]`: whether the fall hangs on step `i`.
+    pub chain: Vec<bool>,
+    /// How it was made small, and what it shows.
+    pub notes: String,
+}
+
+impl Example {
+    /// A fall of the scenario.
+    pub fn of(scenario: &str, small: ShrinkRecord) -> Self {
+        Example {
+            scenario: scenario.to_owned(),
+            property: small.failure.property.clone(),
+            notes: shrunk::text(&small),
+            names: small.nodes,
+            steps: small.trace,
+            chain: small.chain,
+        }
+    }
 }
 
 /// The page. `examples` are shown with the failures they belong to.
@@ -123,19 +142,11 @@ fn scenario(index: usize, scenario: &ScenarioRecord, examples: &[Example], body:
         groups(&fall.groups, body);
         let example = examples.iter().find(|other| other.scenario == scenario.name && other.property == fall.property);
         let title = format!("{}, seed {}", scenario.name, fall.first.seed.as_deref().unwrap_or("none"));
-        let (names, steps) = match example {
-            Some(example) => (&*example.names, &*example.steps),
-            None => (&[][..], &[][..]),
-        };
-        let picture = Picture { title: &title, names, steps, culprits: &[] }.tail(STEP_COUNT_MAX);
-        let left_out = steps.len() - picture.steps.len();
-        let notes = match left_out {
-            0 => String::new(),
-            count => {
-                format!("{} before are not shown; the line above replays them", number::counted(count as u64, "step"))
-            }
-        };
-        body.push_str(&part(&Shown { failure: Some(&fall.first), picture, notes: &notes }));
+        let nothing = Example::default();
+        let example = example.unwrap_or(&nothing);
+        let picture = Picture { title: &title, names: &example.names, steps: &example.steps, culprits: &example.chain };
+        let shown = Shown { failure: Some(&fall.first), picture: picture.tail(STEP_COUNT_MAX), notes: &example.notes };
+        body.push_str(&part(&shown));
     }
     coverage(scenario, body);
 }
@@ -224,7 +235,13 @@ mod tests {
             code: 10,
         };
         let (names, steps) = crate::spacetime::tests::run();
-        let example = Example { scenario: "leasing/race".into(), property: "single-copy".into(), names, steps };
+        let example = Example {
+            scenario: "leasing/race".into(),
+            property: "single-copy".into(),
+            names,
+            steps,
+            ..Example::default()
+        };
         let text = html(&record, &[example]);
         assert!(text.contains("single-copy fell in 3 runs") && text.contains("1 not as expected"));
         assert!(text.contains("class=\"spacetime\"") && text.contains("renewed"));
