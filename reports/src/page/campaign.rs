@@ -145,7 +145,12 @@ fn scenario(index: usize, scenario: &ScenarioRecord, examples: &[Example], body:
         let nothing = Example::default();
         let example = example.unwrap_or(&nothing);
         let picture = Picture { title: &title, names: &example.names, steps: &example.steps, culprits: &example.chain };
-        let shown = Shown { failure: Some(&fall.first), picture: picture.tail(STEP_COUNT_MAX), notes: &example.notes };
+        let shown = Shown {
+            failure: Some(&fall.first),
+            picture: picture.tail(STEP_COUNT_MAX),
+            notes: &example.notes,
+            is_alone: false,
+        };
         body.push_str(&part(&shown));
     }
     coverage(scenario, body);

@@ -18,6 +18,8 @@ pub struct Shown<'a> {
     pub picture: Picture<'a>,
     /// What is told below: how it was shrunk, its plan, what it hangs on.
     pub notes: &'a str,
+    /// Whether the page is about this run alone: nothing is folded away then.
+    pub is_alone: bool,
 }
 
 /// The page of a run.
@@ -29,7 +31,7 @@ pub fn html(shown: &Shown<'_>) -> String {
 pub fn of_shrunk(record: &ShrinkRecord) -> String {
     let title = format!("{} fell in {}", record.failure.property, record.failure.place);
     let picture = Picture { title: &title, names: &record.nodes, steps: &record.trace, culprits: &record.chain };
-    html(&Shown { failure: Some(&record.failure), picture, notes: &shrunk::text(record) })
+    html(&Shown { failure: Some(&record.failure), picture, notes: &shrunk::text(record), is_alone: true })
 }
 
 /// The part of a page: what fell, the picture, the steps in words.
@@ -41,7 +43,9 @@ pub(super) fn part(shown: &Shown<'_>) -> String {
         text.push_str(&table(&shown.picture));
     }
     if !shown.notes.is_empty() {
-        let _ = writeln!(text, "<details open><summary>Explained</summary><pre>{}</pre></details>", lines(shown.notes));
+        let open = if shown.is_alone { " open" } else { "" };
+        let _ =
+            writeln!(text, "<details{open}><summary>Explained</summary><pre>{}</pre></details>", lines(shown.notes));
     }
     text
 }
@@ -49,14 +53,13 @@ pub(super) fn part(shown: &Shown<'_>) -> String {
 fn told(failure: &Failure) -> String {
     let seed = failure.seed.as_ref().map(|seed| format!(", seed {}", escaped(seed))).unwrap_or_default();
     let decimals = number::decimals([failure.at_ns]);
-    let shrink = match failure.shrink.as_str() {
-        "" => String::new(),
-        line => format!("\n{}", escaped(line)),
-    };
+    let pasted = [&failure.paste, &failure.shrink].into_iter().filter(|line| !line.is_empty());
+    let pasted: Vec<String> = pasted.map(|line| escaped(line)).collect();
+    let pasted = if pasted.is_empty() { String::new() } else { format!("<pre>{}</pre>", pasted.join("\n")) };
     format!(
         "<div class=\"card\"><p><strong class=\"bad\">{}</strong> fell: {}</p><p>{}</p>\
          <p class=\"soft\">{}{seed}, step {}, {}; {}; revision {}, digest <code>{}</code></p>\
-         <pre>{}{shrink}</pre></div>\n",
+         {pasted}</div>\n",
         escaped(&failure.property),
         escaped(&failure.words),
         escaped(&failure.detail),
@@ -66,7 +69,6 @@ fn told(failure: &Failure) -> String {
         escaped(&failure.shrunk),
         escaped(&failure.revision),
         escaped(&failure.digest),
-        escaped(&failure.paste),
     )
 }
 
@@ -126,7 +128,8 @@ mod tests {
     fn a_page_needs_nothing_else() {
         let (names, steps) = run();
         let failure = Failure { property: "single-copy".into(), detail: "<both>".into(), ..Failure::default() };
-        let shown = Shown { failure: Some(&failure), picture: picture(&names, &steps), notes: "shrunk" };
+        let shown =
+            Shown { failure: Some(&failure), picture: picture(&names, &steps), notes: "shrunk", is_alone: true };
         let text = html(&shown);
         assert!(text.starts_with("<!doctype html>") && text.trim_end().ends_with("</html>"));
         assert!(text.contains("&lt;both&gt;") && !text.contains("<both>"));

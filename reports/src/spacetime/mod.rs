@@ -38,9 +38,10 @@ impl<'a> Picture<'a> {
         Picture { steps: &self.steps[start..], culprits: self.culprits.get(start..).unwrap_or_default(), ..self }
     }
 
-    /// Whether the step at `row` is marked.
+    /// Whether the step at `row` is marked. Where all are, only the last is: a mark on everything says nothing.
     pub fn is_culprit(&self, row: usize) -> bool {
-        self.culprits.get(row).copied().unwrap_or(false)
+        let is_among = self.culprits.get(row).copied().unwrap_or(false);
+        is_among && (row + 1 == self.steps.len() || self.culprits.contains(&false))
     }
 }
 

@@ -8,22 +8,23 @@ use crate::number;
 use crate::svg::{escaped, shortened};
 
 /// All in pixels.
-const LANE: usize = 210;
+const LANE: usize = 250;
 const ROW: usize = 24;
-const LEFT: usize = 110;
+const LEFT: usize = 150;
 const TOP: usize = 64;
 /// Bars of timers lie beside their lane, so far apart.
 const BAR_STEP: usize = 7;
 /// Beyond so many side by side, bars share a place.
 const BAR_COUNT_MAX: usize = 8;
 /// Letters of a step's words that are shown; the whole is told by a tooltip.
-const LETTERS: usize = 27;
+const LETTERS: usize = 34;
 
 /// The styles that the picture needs.
 pub const STYLE: &str = "
 .st-lane { stroke: var(--line, #c9ced6); }
 .st-name { font-weight: 600; fill: var(--text, #1d2430); }
 .st-time, .st-what { fill: var(--soft, #5b6574); }
+.st-what { paint-order: stroke; stroke: var(--back, #ffffff); stroke-width: 3px; stroke-linejoin: round; }
 .st-step { fill: var(--node, #3b6fb5); }
 .st-step.culprit { fill: var(--bad, #c0362c); }
 .st-row:hover .st-what { fill: var(--text, #1d2430); }
@@ -193,7 +194,7 @@ fn rows(picture: &Picture<'_>, text: &mut String) {
             step.step,
             lane.map_or("", |lane| picture.names[lane].as_str()),
             escaped_lines(&whole),
-            LEFT - 42,
+            LEFT - 72,
             at + 4,
             number::seconds(step.at_ns, decimals)
         );
@@ -202,7 +203,7 @@ fn rows(picture: &Picture<'_>, text: &mut String) {
                 let _ = write!(text, "<circle class=\"st-step{culprit}\" cx=\"{}\" cy=\"{at}\" r=\"4\"/>", x(lane));
                 x(lane) + 9
             }
-            None => LEFT - 32,
+            None => LEFT - 62,
         };
         let _ = writeln!(
             text,

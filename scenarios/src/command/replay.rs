@@ -87,7 +87,10 @@ impl Format {
             Format::Json => json::text(&picture.steps),
             Format::Diagram => spacetime::text::text(picture),
             Format::Svg => spacetime::svg::svg(picture),
-            Format::Html => page::failure::html(&page::failure::Shown { failure: None, picture: *picture, notes: "" }),
+            Format::Html => {
+                let shown = page::failure::Shown { failure: None, picture: *picture, notes: "", is_alone: true };
+                page::failure::html(&shown)
+            }
             Format::Mermaid => spacetime::mermaid::text(picture),
             Format::Perfetto => spacetime::perfetto::text(picture),
             Format::Shiviz => spacetime::shiviz::text(picture),
