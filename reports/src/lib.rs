@@ -8,6 +8,7 @@
 //! - [`failure`]: the block that a failure prints, ending in what to paste and where it came from.
 //! - [`campaign`], [`check`], [`kills`]: what `run`, `check` and `mutants` say at their end.
 //! - [`history`]: judged client histories, in words and as pictures.
+//! - [`spacetime`]: a run as a picture, or as what other tools read; [`page`]: pages that need nothing else.
 //! - [`json`]: result files.
 //! - [`junit`]: what continuous integration reads.
 
@@ -19,6 +20,9 @@ pub mod json;
 pub mod junit;
 pub mod kills;
 pub mod number;
+pub mod page;
 pub mod shrunk;
+pub mod spacetime;
+pub mod svg;
 pub mod table;
 pub mod trace;

@@ -10,6 +10,8 @@ mod endings;
 mod folder;
 mod histories;
 mod orders;
+mod pages;
 mod pins;
+mod promises;
 mod second_opinion;
 mod shrinking;
