@@ -22,6 +22,7 @@ mod face;
 mod file;
 mod frontier;
 mod history;
+mod kill;
 mod kinds;
 mod library;
 mod params;

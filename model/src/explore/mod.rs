@@ -90,6 +90,8 @@ pub struct Stats {
     pub exhausted: bool,
     /// Whether the bound on tags or on depth cut states off.
     pub cut: bool,
+    /// Random walks begun, where the order is one of walks.
+    pub walks: u64,
     /// Node steps computed; all others were remembered.
     pub steps_computed: u64,
     /// Different parts of nodes.

@@ -99,6 +99,7 @@ pub(super) fn explore<P: Protocol>(
     while done < walks.count && found.is_none() {
         found = sampler.walk(walks, done, &mut stats);
         done += 1;
+        stats.walks = done;
         if let Some(misfit) = &sampler.walker.store.misfit {
             return Err(misfit.clone());
         }

@@ -2,9 +2,11 @@
 //!
 //! - [`campaign`]: what a campaign found.
 //! - [`failure`]: one run that fell, in words and as a picture.
+//! - [`kills`]: how soon each engine kills each mutant.
 
 pub mod campaign;
 pub mod failure;
+pub mod kills;
 
 use crate::svg::escaped;
 

@@ -22,6 +22,8 @@ use crate::console::Console;
 use crate::exit::{self, BadInput};
 use crate::registry::Registry;
 
+pub(crate) use list::declared;
+
 /// A deterministic simulation testbed and model checker for distributed protocols.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, after_help = EXIT_CODES)]
