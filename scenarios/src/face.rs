@@ -10,7 +10,7 @@ use seedbed_model::{
     Violation, replay_exact,
 };
 use seedbed_sim::shrink::Budget;
-use seedbed_sim::{Run, Seed, Settings};
+use seedbed_sim::{Guidance, Run, Seed, Settings};
 use toml::Table;
 
 use crate::drive;
@@ -18,6 +18,7 @@ use crate::engine::{self, Address, Engine};
 use crate::file::{CheckFile, ScenarioFile};
 use crate::history::claim::{self, Claim};
 use crate::history::recorder::Seen;
+use crate::moment::{self, Origin};
 use crate::pin::PinnedScript;
 use crate::shrunken::{self, Shrunken};
 use crate::written;
@@ -50,6 +51,8 @@ pub(crate) struct Explored {
     pub(crate) counterexample: Option<Counterexample>,
     /// The step of the counterexample from which it repeats for ever, from 0; see [`explore::Exploration`].
     pub(crate) repeats_from: Option<usize>,
+    /// Steps of the counterexample before the moment that the exploration began at.
+    pub(crate) steps_before: usize,
 }
 
 /// A counterexample, replayed once in a plain world.
@@ -100,6 +103,15 @@ pub(crate) trait Face: Send + Sync {
         aids: Aids<'_>,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String>;
+    /// Explores from a moment of a simulated run.
+    fn explore_from(
+        &self,
+        setup: &Setup,
+        origin: &Origin<'_>,
+        bounds: &Bounds,
+        strategy: &Strategy,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Explored, String>;
     /// Serves stateright's Explorer page, until the process ends.
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String>;
     /// Replays named choices. `Err` on parameters; a choice that can no longer be read is a drift.
@@ -111,6 +123,15 @@ pub(crate) trait Face: Send + Sync {
         seeds: Range<u64>,
         jobs: usize,
         on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
+    ) -> Result<(), String>;
+    /// As many runs as there are seeds, guided by what they reach; what the setup claims on histories is left out.
+    fn guide(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seeds: Range<u64>,
+        jobs: usize,
+        on_run: &mut dyn FnMut(Run, Guidance) -> ControlFlow<()>,
     ) -> Result<(), String>;
     fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String>;
     /// With its last `tail` steps, or all.
@@ -207,7 +228,18 @@ impl<F: Family> Face for FamilyFace<F> {
             abstractions: found.abstractions,
             counterexample,
             repeats_from: found.repeats_from,
+            steps_before: 0,
         })
+    }
+    fn explore_from(
+        &self,
+        setup: &Setup,
+        origin: &Origin<'_>,
+        bounds: &Bounds,
+        strategy: &Strategy,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Explored, String> {
+        moment::explore(&Self::build(setup)?, origin, bounds, strategy, watch)
     }
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String> {
         engine::serve(&Self::build(setup)?, bounds, address)
@@ -230,6 +262,18 @@ impl<F: Family> Face for FamilyFace<F> {
         on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
     ) -> Result<(), String> {
         drive::sweep(&Self::build(setup)?, settings, setup.history.as_ref(), seeds, jobs, on_run);
+        Ok(())
+    }
+    fn guide(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seeds: Range<u64>,
+        jobs: usize,
+        on_run: &mut dyn FnMut(Run, Guidance) -> ControlFlow<()>,
+    ) -> Result<(), String> {
+        let count = seeds.end.saturating_sub(seeds.start);
+        seedbed_sim::guide(&Self::build(setup)?, settings, seeds.start, count, jobs, on_run);
         Ok(())
     }
     fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String> {

@@ -6,6 +6,7 @@ use seedbed_model::{
 
 use crate::agenda::{Agenda, Due};
 use crate::network::{Fate, Links};
+use crate::seed::Seed;
 use crate::settings::{Settings, SpanRange};
 use crate::shape::{served, transfer};
 use crate::stream::{Label, Streams, below, between};
@@ -126,6 +127,11 @@ impl<P: Protocol> Scheduler<P> {
             slow_disks: Vec::new(),
             sizer: Sizer { protocol: protocol.clone(), encoder: Encoder::whole() },
         }
+    }
+
+    /// What is drawn from here on is drawn from `seed`. Streams go on where they were.
+    pub(crate) fn turn(&mut self, seed: Seed, node_count: usize) {
+        self.streams = Streams::new(seed, node_count);
     }
 
     /// When something that waits from now on is due [ns].

@@ -79,8 +79,9 @@ prop_compose! {
 prop_compose! {
     fn any_plan()(loss in ratio(), duplicate in ratio(),
         faults in prop::collection::vec((span(), fault()).prop_map(|(at, fault)| TimedFault { at, fault }), 0..8),
-        clocks in prop::collection::vec(clock(), 0..3)) -> Plan {
-        Plan { loss, duplicate, faults, clocks }
+        clocks in prop::collection::vec(clock(), 0..3),
+        turns in prop::collection::vec((span(), 0..=i64::MAX as u64).prop_map(|(at, seed)| Turn { at, seed }), 0..3)) -> Plan {
+        Plan { loss, duplicate, faults, clocks, turns }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::face::Face;
 use crate::file::Class;
+use crate::guided::Guided;
 use crate::library::{Library, Scenario};
 use crate::pinned;
 use crate::registry::Registry;
@@ -48,6 +49,10 @@ pub(crate) struct Args {
     /// Writes a page, `index.html`, with the falls made small and drawn
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
+    /// Goes on from rare places that earlier runs were at, instead of seed after seed; the plan of a run that falls is written
+    /// to this folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["seed", "shard", "plan", "trace", "history", "junit"])]
+    guided: Option<PathBuf>,
     /// Pins the first run that fell
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -68,7 +73,7 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     probe(args.json.as_ref())?;
     probe(args.trace.as_ref())?;
     probe(args.history.as_ref())?;
-    if let Some(folder) = &args.html {
+    for folder in args.html.iter().chain(&args.guided) {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
     }
@@ -200,8 +205,19 @@ fn one(
     paste: &Paste,
     console: &mut Console<'_>,
 ) -> Result<ScenarioRecord, BadInput> {
+    if let (Some(folder), Seeds::Range(_) | Seeds::Endless) = (&args.guided, seeds) {
+        let seeds = if let Seeds::Range(range) = seeds { range } else { SeedRange { from: 0, to: u64::MAX } };
+        let guided = Guided { face, scenario, seeds, folder, jobs: args.work.jobs(), deadline, paste };
+        let record = guided.run(&console.meter(&scenario.name, Some(seeds.count())))?;
+        return tell(record, console);
+    }
     let campaign = Campaign { face, scenario, seeds, jobs: args.work.jobs(), deadline, paste };
     let record = campaign.run(&console.meter(&scenario.name, seeds.demanded()))?;
+    tell(record, console)
+}
+
+/// Shows what fell against expectation.
+fn tell(record: ScenarioRecord, console: &mut Console<'_>) -> Result<ScenarioRecord, BadInput> {
     for fall in record.falls.iter().filter(|fall| !fall.expected) {
         console.say(&format!("{}\n", failure::block(&fall.first)))?;
     }

@@ -57,6 +57,7 @@ impl Trial<'_> {
             let exploration = Exploration {
                 face: self.face,
                 bound: &bound,
+                from: None,
                 mutants: &mutants,
                 engine: Engine::Seedbed,
                 strategy: Strategy { jobs: self.jobs, ..Strategy::default() },

@@ -3,14 +3,16 @@
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
-use seedbed_model::Mutant;
-use seedbed_model::explore::{Aids, Order, Sampling, Strategy, Verdict, Walks};
+use seedbed_model::explore::{Aids, Order, Pace, Sampling, Strategy, Verdict, Walks};
+use seedbed_model::{Mutant, Span, hash};
 use seedbed_sim::{Seed, Settings};
 
+use crate::command::Searched;
 use crate::engine::Engine;
 use crate::exit::BadInput;
 use crate::face::{Face, Setup};
 use crate::library::{self, Bound, Scenario};
+use crate::moment::{At, Origin};
 use crate::pin::PinnedScript;
 
 /// Steps of a walk, at most.
@@ -18,11 +20,20 @@ const WALK_STEPS: u32 = 1_000;
 /// How many times the highest priority falls in a walk by priority.
 const CHANGES: u32 = 3;
 
+/// Steps from a moment.
+const MOMENT_DEPTH: u32 = 40;
+/// States from a moment.
+const MOMENT_STATES: u64 = 5_000;
+
 /// An engine that mutants are measured with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Searcher {
     /// Seed after seed.
     Simulator,
+    /// Seeds that go on from rare places.
+    Guided,
+    /// Every state within reach of a moment of a run, seed after seed.
+    ExploreAt,
     /// Random walks over the explorer's choices.
     Walks,
     /// The same by priority.
@@ -32,13 +43,21 @@ pub(crate) enum Searcher {
 }
 
 impl Searcher {
-    pub(crate) const ALL: [Searcher; 4] =
-        [Searcher::Simulator, Searcher::Walks, Searcher::Pct, Searcher::Explorer];
+    pub(crate) const ALL: [Searcher; 6] = [
+        Searcher::Simulator,
+        Searcher::Guided,
+        Searcher::ExploreAt,
+        Searcher::Walks,
+        Searcher::Pct,
+        Searcher::Explorer,
+    ];
 
     /// As flags and tables name it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Searcher::Simulator => "simulator",
+            Searcher::Guided => "guided",
+            Searcher::ExploreAt => "explore-at",
             Searcher::Walks => "walks",
             Searcher::Pct => "pct",
             Searcher::Explorer => "explorer",
@@ -48,7 +67,8 @@ impl Searcher {
     /// What its effort counts.
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Searcher::Simulator => "seed",
+            Searcher::Simulator | Searcher::Guided => "seed",
+            Searcher::ExploreAt => "moment",
             Searcher::Walks | Searcher::Pct => "walk",
             Searcher::Explorer => "state",
         }
@@ -56,7 +76,7 @@ impl Searcher {
 
     /// Whether it searches a bound of the explorer, not a scenario.
     pub(crate) fn is_of_bounds(self) -> bool {
-        !matches!(self, Searcher::Simulator)
+        matches!(self, Searcher::Walks | Searcher::Pct | Searcher::Explorer)
     }
 
     /// Whether another number makes another search.
@@ -143,7 +163,11 @@ impl Search<'_> {
     pub(crate) fn run(&self) -> Result<Come, BadInput> {
         let setup = self.place.setup(self.mutant);
         let come = match self.place {
-            Place::Scenario(scenario) => self.seeds(setup, &scenario.settings),
+            Place::Scenario(scenario) => match self.searcher {
+                Searcher::Guided => self.guided(setup, &scenario.settings),
+                Searcher::ExploreAt => self.moments(setup, scenario),
+                _ => self.seeds(setup, &scenario.settings),
+            },
             Place::Bound(bound) => self.explored(setup, bound),
         };
         come.map_err(|why| BadInput::file(format!("{} {}", self.searcher.name(), self.place.name()), why))
@@ -162,6 +186,60 @@ impl Search<'_> {
         Ok(come)
     }
 
+    fn guided(&self, setup: Setup, settings: &Settings) -> Result<Come, String> {
+        let mut come = Come::default();
+        let range = self.seed..self.seed.saturating_add(self.limit);
+        self.face.guide(&setup, settings, range, self.jobs, &mut |run, _| {
+            come.units += 1;
+            let Some(fell) = run.violations.into_iter().next() else { return ControlFlow::Continue(()) };
+            let planned = Settings { plan: Some(run.plan), ..settings.clone() };
+            let run = FallenRun::Seeded(Box::new(planned), run.seed);
+            come.fall = Some(Fall { property: fell.violation.property, setup: setup.clone(), run });
+            ControlFlow::Break(())
+        })?;
+        Ok(come)
+    }
+
+    /// Of each seed's run, everything that can follow one moment of it. A run that falls by itself counts too.
+    fn moments(&self, setup: Setup, scenario: &Scenario) -> Result<Come, String> {
+        let searched = Searched::of(self.face, scenario, &[]).map_err(|refused| refused.to_string())?;
+        let mut bounds = library::full_bounds(&searched.bound(scenario).bounds)?;
+        (bounds.depth, bounds.states) = (Some(MOMENT_DEPTH), MOMENT_STATES);
+        let strategy = Strategy { jobs: self.jobs, ..Strategy::default() };
+        let mut come = Come::default();
+        for number in 0..self.limit {
+            let seed = self.seed.saturating_add(number);
+            come.units += 1;
+            let part = hash(seed, b"moment") % scenario.settings.duration.0.max(1);
+            let pace = Pace { delay: searched.delay, ..Pace::default() };
+            let (seed, at) = (Seed::Number(seed), At::Time(Span(part)));
+            let origin = Origin { settings: &scenario.settings, seed, at, pace };
+            let Ok(found) = self.face.explore_from(&setup, &origin, &bounds, &strategy, &mut |_| true) else {
+                come.fall = self.fall_of(&setup, scenario, seed)?;
+                if come.fall.is_some() {
+                    return Ok(come);
+                }
+                continue;
+            };
+            if let (Verdict::Violated(violation), Some(shown)) = (found.verdict, found.counterexample) {
+                let run = FallenRun::Scripted(shown.script);
+                come.fall = Some(Fall { property: violation.property, setup, run });
+                return Ok(come);
+            }
+        }
+        Ok(come)
+    }
+
+    /// The fall of the seed's own run, if it has one.
+    fn fall_of(&self, setup: &Setup, scenario: &Scenario, seed: Seed) -> Result<Option<Fall>, String> {
+        let run = self.face.simulate(setup, &scenario.settings, seed)?;
+        Ok(run.violations.into_iter().next().map(|fell| Fall {
+            property: fell.violation.property,
+            setup: setup.clone(),
+            run: FallenRun::Seeded(Box::new(scenario.settings.clone()), seed),
+        }))
+    }
+
     fn explored(&self, setup: Setup, bound: &Bound) -> Result<Come, String> {
         let mut bounds = library::full_bounds(&bound.bounds)?;
         let walks = |sampling| {
@@ -170,7 +248,7 @@ impl Search<'_> {
         let order = match self.searcher {
             Searcher::Walks => walks(Sampling::Uniform),
             Searcher::Pct => walks(Sampling::Pct { changes: CHANGES }),
-            Searcher::Explorer | Searcher::Simulator => {
+            _ => {
                 bounds.states = bounds.states.min(self.limit);
                 Order::BreadthFirst
             }

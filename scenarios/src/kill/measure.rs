@@ -1,6 +1,6 @@
 //! How soon each engine kills a mutant: the median over restarts, what the fall shrinks to, and false alarms.
 
-use seedbed_model::Mutant;
+use seedbed_model::{Kind, Mutant};
 use seedbed_model::record::{Kill, Measured, RunSize};
 use seedbed_sim::shrink::{Budget, Size};
 
@@ -139,15 +139,22 @@ impl Measuring<'_> {
 
     fn limit(&self) -> u64 {
         match self.searcher {
-            Searcher::Simulator => self.trial.seeds.count(),
+            Searcher::Simulator | Searcher::Guided | Searcher::ExploreAt => self.trial.seeds.count(),
             Searcher::Walks | Searcher::Pct => self.effort.walks,
             Searcher::Explorer => self.effort.states,
         }
     }
 
+    /// What fails to come, rather than happens, shows in no single run: there is nothing to make small.
     fn shrink(&self, fall: &Fall, measured: &mut Measured) -> Result<(), BadInput> {
+        let refused = |why: String| BadInput::file(self.place.name(), why);
+        let properties = self.trial.face.describe(&fall.setup).map_err(refused)?.properties;
+        let is_missed = |kind| matches!(kind, Kind::ReachableAlways | Kind::Eventually);
+        if properties.iter().any(|property| property.name == fall.property && is_missed(property.kind)) {
+            return Ok(());
+        }
         let shrunk = shrunk(self.trial.face, fall, self.meter);
-        let (before, after, is_minimal) = shrunk.map_err(|why| BadInput::file(self.place.name(), why))?;
+        let (before, after, is_minimal) = shrunk.map_err(refused)?;
         (measured.before, measured.after, measured.is_minimal) = (Some(size(before)), Some(size(after)), is_minimal);
         Ok(())
     }
