@@ -232,6 +232,12 @@ pub struct ShrinkRecord {
     pub falls: Vec<u32>,
     /// Continuations tried from each moment.
     pub continuations: u32,
+    /// After so many steps, and no fewer, every way on falls as the run does, by search; `None` where that is not known.
+    #[serde(default)]
+    pub certain_after: Option<u64>,
+    /// States that were searched to say so.
+    #[serde(default)]
+    pub certain_states: u64,
 }
 
 /// What a remaining fault adds to a failure.

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::explore::{self, Aids, Bounds, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{
-    ExactReplayed, Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, TraceStep,
+    ExactReplayed, Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, Span, TraceStep,
     Violation, replay_exact,
 };
 use seedbed_sim::shrink::Budget;
@@ -19,6 +19,7 @@ use crate::file::{CheckFile, ScenarioFile};
 use crate::history::claim::{self, Claim};
 use crate::history::recorder::Seen;
 use crate::moment::{self, Origin};
+use crate::params;
 use crate::pin::PinnedScript;
 use crate::shrunken::{self, Shrunken};
 use crate::written;
@@ -167,6 +168,11 @@ impl<F: Family> FamilyFace<F> {
         table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
     }
 
+    /// A tick that divides every span among the parameters.
+    fn tick(&self, setup: &Setup) -> Result<Span, String> {
+        Ok(params::common_tick(&self.full_params(&setup.params)?))
+    }
+
     fn build(setup: &Setup) -> Result<F::Protocol, String> {
         let mutants = Mutants::named(F::mutants(), setup.mutants.iter().map(String::as_str))?;
         F::build(&Self::params(&setup.params)?, mutants)
@@ -301,12 +307,12 @@ impl<F: Family> Face for FamilyFace<F> {
     fn shrink(&self, setup: &Setup, settings: &Settings, seed: Seed, budget: Budget<'_>) -> Result<Shrunken, String> {
         let protocol = Self::build(setup)?;
         let (_, script) = seedbed_sim::record(&protocol, settings, seed)?;
-        shrunken::shrink(&protocol, &script, budget)
+        shrunken::shrink(&protocol, &script, self.tick(setup)?, budget)
     }
     fn shrink_script(&self, setup: &Setup, script: &PinnedScript, budget: Budget<'_>) -> Result<Shrunken, String> {
         let protocol = Self::build(setup)?;
         match written::read(&protocol, script)? {
-            (script, None) => shrunken::shrink(&protocol, &script, budget),
+            (script, None) => shrunken::shrink(&protocol, &script, self.tick(setup)?, budget),
             (_, Some((step, why))) => Err(format!("step {}: {why}", step + 1)),
         }
     }

@@ -11,6 +11,7 @@ use super::interned::Work;
 use super::moment::Moment;
 use super::walker::{Pick, Walker};
 use super::{Bounds, Clock};
+use crate::host::Local;
 use crate::protocol::Protocol;
 use crate::world::Choice;
 
@@ -127,6 +128,10 @@ impl<P: Protocol> Avoiding<'_, P> {
         }
     }
 
+    fn is_sync(&self, pick: &Pick) -> bool {
+        matches!(pick, Choice::At(_, local) if matches!(self.walker.store.local_of(*local).1, Local::Sync(_)))
+    }
+
     fn number(&mut self, fingerprint: u64) -> usize {
         let next = self.known.len();
         *self.known.entry(fingerprint).or_insert(next)
@@ -141,7 +146,13 @@ impl<P: Protocol> Avoiding<'_, P> {
         let mut picks: Vec<Pick> = Vec::new();
         self.walker.store.reset(row);
         self.walker.options(&mut picks);
-        let may_wait = !self.walker.store.is_urgent() && self.walker.store.next_end().is_none();
+        // A disk is never idle for ever: what is written is durable before time passes.
+        let is_writing = picks.iter().any(|pick| self.is_sync(pick));
+        if is_writing {
+            picks.retain(|pick| !matches!(pick, Choice::Elapse(_)));
+        }
+        let may_wait =
+            !is_writing && !self.walker.store.is_urgent() && self.walker.store.next_end().is_none();
         if picks.is_empty() || may_wait {
             return Ways::Ends;
         }

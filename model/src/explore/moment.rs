@@ -65,7 +65,7 @@ impl<P: Protocol> Moment<P> {
     /// [`Pace::is_by_events`] are set here.
     ///
     /// # Errors
-    /// If a step cannot happen (which, from 1), if a property falls before the moment, or if a node has not started yet.
+    /// If a step cannot happen (which, from 1), or if a property falls before the moment.
     pub fn after(protocol: &P, before: ExactScript<P>, pace: Pace) -> Result<Self, String> {
         if before.untimed {
             return Err("the run is one without time, which has no moment to search from".into());
@@ -76,9 +76,6 @@ impl<P: Protocol> Moment<P> {
             if let Some(fell) = playback.world.violations.first() {
                 return Err(format!("{} falls at step {}, before the moment", fell.property, index + 1));
             }
-        }
-        if playback.world.hosts.iter().any(|host| host.nonce.is_none()) {
-            return Err("not every node has started by then; choose a later moment".into());
         }
         Ok(Moment::of(playback, before, pace))
     }

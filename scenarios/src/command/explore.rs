@@ -150,7 +150,7 @@ impl Searched {
         let refused = |why: String| BadInput::file(&scenario.name, why);
         let mut keys = Table::new();
         let params = face.full_params(&scenario.setup.params).map_err(refused)?;
-        keys.insert("tick".into(), Value::String(common_tick(&params).to_string()));
+        keys.insert("tick".into(), Value::String(params::common_tick(&params).to_string()));
         keys = params::overridden(&keys, changes, "--bound", &|table| library::full_bounds(table).map(drop))?;
         let network = scenario.settings.network.delay_max;
         let delay = (!keys.contains_key("delay")).then_some(network);
@@ -177,17 +177,6 @@ impl Searched {
     }
 }
 
-/// The longest span that divides every one among the parameters: each timer's length is then a whole number of ticks.
-fn common_tick(params: &Table) -> Span {
-    let spans = params.values().filter_map(|value| value.as_str()?.parse::<Span>().ok()).filter(|span| span.0 > 0);
-    spans.reduce(|one, other| Span(common(one.0, other.0))).unwrap_or(Span::TICK)
-}
-
-/// The greatest common divisor; Euclid.
-fn common(one: u64, other: u64) -> u64 {
-    if other == 0 { one } else { common(other, one % other) }
-}
-
 /// The flags about the search, as a line to paste repeats them.
 fn flags(args: &Args) -> String {
     let mut flags: String = args.bounds.iter().map(|change| format!(" --bound {}={}", change.key, change.value)).collect();
@@ -199,16 +188,4 @@ fn flags(args: &Args) -> String {
         flags.push_str(" --no-symmetry");
     }
     flags
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tick_divides_every_span_among_the_parameters() {
-        let params: Table = toml::from_str("lease = \"3s\"\nback-off = \"200ms\"\nowners = 2\nnone = \"0s\"").unwrap();
-        assert_eq!(common_tick(&params), Span::millis(200));
-        assert_eq!(common_tick(&Table::new()), Span::TICK);
-    }
 }
