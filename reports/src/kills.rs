@@ -52,7 +52,11 @@ pub(crate) fn cells(engine: &Measured) -> [String; 8] {
     let shrunk = match (engine.before, engine.after) {
         (Some(before), Some(after)) => {
             let minimal = if engine.is_minimal { "" } else { ", not minimal yet" };
-            format!("{} of {} steps{minimal}", number::grouped(after.steps as u64), number::grouped(before.steps as u64))
+            format!(
+                "{} of {} steps{minimal}",
+                number::grouped(after.steps as u64),
+                number::grouped(before.steps as u64)
+            )
         }
         _ => "-".into(),
     };

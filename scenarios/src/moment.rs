@@ -62,8 +62,7 @@ impl Origin<'_> {
     }
 
     fn steps<P: Protocol>(&self, protocol: &P, count: u64) -> Result<ExactScript<P>, String> {
-        let settings =
-            Settings { step_count_max: count.min(self.settings.step_count_max), ..self.settings.clone() };
+        let settings = Settings { step_count_max: count.min(self.settings.step_count_max), ..self.settings.clone() };
         let (run, script) = seedbed_sim::record(protocol, &settings, self.seed)?;
         if run.steps < count && run.violations.is_empty() {
             return Err(format!("the run ends after {} steps; choose a step before", run.steps));

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use seedbed_model::{Ratio, Span};
 use seedbed_sim::{
     ClockSettings, Costs, Fault, FaultMix, NamedClock, Network, NodeClock, Plan, Seed, Settings, SpanRange, TimedFault,
-    Ways, plan,
+    Turn, Ways, plan,
 };
 
 fn span() -> impl Strategy<Value = Span> {

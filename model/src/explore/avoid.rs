@@ -42,7 +42,8 @@ pub fn avoidance<P: Protocol>(
         return Err("clock: without time there is no moment to search from".into());
     }
     let walker = Walker::from(protocol, bounds, Some(moment))?;
-    let mut search = Avoiding { walker, property, limit: states, known: BTreeMap::new(), edges: Vec::new(), is_cut: false };
+    let mut search =
+        Avoiding { walker, property, limit: states, known: BTreeMap::new(), edges: Vec::new(), is_cut: false };
     let found = search.run();
     match search.walker.store.misfit {
         Some(misfit) => Err(misfit),
@@ -151,8 +152,7 @@ impl<P: Protocol> Avoiding<'_, P> {
         if is_writing {
             picks.retain(|pick| !matches!(pick, Choice::Elapse(_)));
         }
-        let may_wait =
-            !is_writing && !self.walker.store.is_urgent() && self.walker.store.next_end().is_none();
+        let may_wait = !is_writing && !self.walker.store.is_urgent() && self.walker.store.next_end().is_none();
         if picks.is_empty() || may_wait {
             return Ways::Ends;
         }
@@ -188,7 +188,8 @@ impl<P: Protocol> Avoiding<'_, P> {
     fn has_cycle(&self) -> bool {
         let parts = parts(&self.edges);
         let states = self.edges.iter().enumerate();
-        states.flat_map(|(state, edges)| edges.iter().map(move |edge| (state, edge)))
+        states
+            .flat_map(|(state, edges)| edges.iter().map(move |edge| (state, edge)))
             .any(|(state, edge)| edge.is_time && parts[state] == parts[edge.target])
     }
 }
@@ -240,7 +241,10 @@ mod tests {
     use super::*;
 
     fn graph(edges: &[&[usize]]) -> Vec<Vec<Edge>> {
-        edges.iter().map(|targets| targets.iter().map(|target| Edge { target: *target, is_time: true }).collect()).collect()
+        edges
+            .iter()
+            .map(|targets| targets.iter().map(|target| Edge { target: *target, is_time: true }).collect())
+            .collect()
     }
 
     #[test]

@@ -136,7 +136,9 @@ impl<P: Protocol> Moment<P> {
     pub fn abstractions(&self) -> Vec<String> {
         let Pace { since, stride, .. } = self.pace;
         let mut all = vec![match stride {
-            None => format!("from {since} on, time passes from end to end of timers, deadlines and delays: nothing happens in between"),
+            None => format!(
+                "from {since} on, time passes from end to end of timers, deadlines and delays: nothing happens in between"
+            ),
             Some(stride) => format!(
                 "from {since} on, time passes from end to end of timers, deadlines and delays, and by {stride} at most: \
                  nothing happens in between"
@@ -148,7 +150,10 @@ impl<P: Protocol> Moment<P> {
             all.push("a message in flight then may take as long as one that is sent then".into());
         }
         if self.has_rates {
-            all.push("clocks lose their rates: stamps stay as far off as they are then, timers run as any of the node may".into());
+            all.push(
+                "clocks lose their rates: stamps stay as far off as they are then, timers run as any of the node may"
+                    .into(),
+            );
         }
         all
     }

@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn a_restart_without_a_kill_counts_as_longer_than_all_others() {
-        let measured = |restarts, efforts: &[u64]| Measured { restarts, efforts: efforts.to_vec(), ..Measured::default() };
+        let measured =
+            |restarts, efforts: &[u64]| Measured { restarts, efforts: efforts.to_vec(), ..Measured::default() };
         assert_eq!(measured(5, &[1, 2, 3, 40, 50]).median(), Some(3));
         assert_eq!(measured(5, &[1, 2, 3]).median(), Some(3));
         assert_eq!(measured(5, &[1, 2]).median(), None);

@@ -157,7 +157,9 @@ mod tests {
     #[test]
     fn each_engine_has_a_row_and_names_are_escaped() {
         let page = html(&record(0));
-        assert!(page.contains("<td>pct</td>") && page.contains("<td>9 walks</td>") && page.contains("<td>4 to 12</td>"));
+        assert!(
+            page.contains("<td>pct</td>") && page.contains("<td>9 walks</td>") && page.contains("<td>4 to 12</td>")
+        );
         assert!(page.contains("no-&lt;margin&gt;") && !page.contains("no-<margin>"));
         assert!(page.contains("0 false alarms in 125") && page.contains("all as declared"));
     }

@@ -179,7 +179,8 @@ impl Searched {
 
 /// The flags about the search, as a line to paste repeats them.
 fn flags(args: &Args) -> String {
-    let mut flags: String = args.bounds.iter().map(|change| format!(" --bound {}={}", change.key, change.value)).collect();
+    let mut flags: String =
+        args.bounds.iter().map(|change| format!(" --bound {}={}", change.key, change.value)).collect();
     flags.push_str(&format!(" --depth {} --states {}", args.depth, args.states));
     if let Some(stride) = args.stride {
         flags.push_str(&format!(" --stride {stride}"));

@@ -127,12 +127,8 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
 fn row(args: &Args, trial: &Trial<'_>, mutant: &Mutant, console: &Console<'_>) -> Result<Kill, BadInput> {
     let mut kill = trial.kill(mutant, console)?;
     if let Some(Engines(searchers)) = &args.engines {
-        let effort = Effort {
-            searchers: searchers.clone(),
-            restarts: args.restarts,
-            walks: args.walks,
-            states: args.states,
-        };
+        let effort =
+            Effort { searchers: searchers.clone(), restarts: args.restarts, walks: args.walks, states: args.states };
         trial.measure(mutant, &effort, &mut kill, console)?;
     }
     Ok(kill)

@@ -20,8 +20,7 @@ pub(crate) fn clean(
     console: &Console<'_>,
 ) -> Result<CleanRecord, BadInput> {
     let among = trial.scenarios.len() as u64;
-    let mut record =
-        CleanRecord { protocol: trial.face.name().to_owned(), scenarios: among, ..CleanRecord::default() };
+    let mut record = CleanRecord { protocol: trial.face.name().to_owned(), scenarios: among, ..CleanRecord::default() };
     for (index, scenario) in trial.scenarios.iter().enumerate() {
         let edge = |index: u64| (u128::from(count) * u128::from(index) / u128::from(among)) as u64;
         let share = edge(index as u64 + 1) - edge(index as u64);

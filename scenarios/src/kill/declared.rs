@@ -120,9 +120,8 @@ impl Trial<'_> {
             if found.is_some() || deadline.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         swept.map_err(|why| BadInput::file(&scenario.name, why))?;
-        let missed = goal.filter(|goal| {
-            !reached && count == self.seeds.count() && scenario.goals.iter().any(|other| other == goal)
-        });
+        let missed = goal
+            .filter(|goal| !reached && count == self.seeds.count() && scenario.goals.iter().any(|other| other == goal));
         Ok((count, found.or(missed.map(str::to_owned))))
     }
 }

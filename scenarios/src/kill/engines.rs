@@ -242,9 +242,7 @@ impl Search<'_> {
 
     fn explored(&self, setup: Setup, bound: &Bound) -> Result<Come, String> {
         let mut bounds = library::full_bounds(&bound.bounds)?;
-        let walks = |sampling| {
-            Order::Walks(Walks { count: self.limit, steps: WALK_STEPS, sampling, seed: self.seed })
-        };
+        let walks = |sampling| Order::Walks(Walks { count: self.limit, steps: WALK_STEPS, sampling, seed: self.seed });
         let order = match self.searcher {
             Searcher::Walks => walks(Sampling::Uniform),
             Searcher::Pct => walks(Sampling::Pct { changes: CHANGES }),
@@ -254,8 +252,7 @@ impl Search<'_> {
             }
         };
         let strategy = Strategy { order, jobs: self.jobs };
-        let found =
-            self.face.explore(&setup, &bounds, Engine::Seedbed, &strategy, Aids::default(), &mut |_| true)?;
+        let found = self.face.explore(&setup, &bounds, Engine::Seedbed, &strategy, Aids::default(), &mut |_| true)?;
         let units = if self.searcher == Searcher::Explorer { found.stats.unique } else { found.stats.walks };
         let fall = match (found.verdict, found.counterexample) {
             (Verdict::Violated(violation), Some(shown)) => {

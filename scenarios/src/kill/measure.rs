@@ -1,7 +1,7 @@
 //! How soon each engine kills a mutant: the median over restarts, what the fall shrinks to, and false alarms.
 
-use seedbed_model::{Kind, Mutant};
 use seedbed_model::record::{Kill, Measured, RunSize};
+use seedbed_model::{Kind, Mutant};
 use seedbed_sim::shrink::{Budget, Size};
 
 use super::Trial;

@@ -81,13 +81,7 @@ impl Archive {
     }
 
     /// The run that was there, up to then or a little later, and another way on from it.
-    fn onward(
-        &self,
-        known: &Known,
-        fresh: u64,
-        rng: &mut ChaCha8Rng,
-        drawn: &dyn Fn(u64) -> Plan,
-    ) -> Candidate {
+    fn onward(&self, known: &Known, fresh: u64, rng: &mut ChaCha8Rng, drawn: &dyn Fn(u64) -> Plan) -> Candidate {
         let before = &self.candidates[known.candidate];
         let linger = match rng.next_u32() % 2 {
             0 => 0,

@@ -14,7 +14,8 @@ pub(in crate::explore) fn initial_at<P: Protocol>(
         return Err("clock: a moment of a run has times; leave out untimed".into());
     }
     // A host that is down then may start again, and has as many parts as one that starts.
-    let parts = |(index, host)| parts_once_started(protocol, NodeId(index as u16)).map(|many| many.max(split(host).1.len()));
+    let parts =
+        |(index, host)| parts_once_started(protocol, NodeId(index as u16)).map(|many| many.max(split(host).1.len()));
     let sizes: Vec<usize> = moment.hosts.iter().enumerate().map(parts).collect::<Result<_, _>>()?;
     let monitor_parts = split(&P::Monitor::default()).1.len().max(split(&moment.monitor).1.len());
     let mut store = Interned::new(protocol.clone(), bounds.clone(), Layout::new(&sizes, monitor_parts));
