@@ -86,7 +86,7 @@ impl Exploration<'_> {
     fn place(&self) -> String {
         match &self.from {
             None => format!("check {}, bound {}", self.face.name(), self.bound.name),
-            Some((origin, run)) => format!("explore {run}, seed {}, from {}", origin.seed, origin.at),
+            Some((origin, run)) => format!("explore {run} from {}", origin.at),
         }
     }
 

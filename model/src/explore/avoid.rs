@@ -90,8 +90,7 @@ impl<P: Protocol> Avoiding<'_, P> {
     fn run(&mut self) -> Avoidance {
         let initial = self.walker.initial[0].row.clone();
         self.walker.store.reset(&initial);
-        self.walker.store.work.tags_changed = true;
-        let landed = self.walker.canonize();
+        let landed = self.walker.begin_row();
         let row = self.walker.store.work.clone();
         let first = self.number(landed.fingerprint);
         let mut path: Vec<Frame> = Vec::new();

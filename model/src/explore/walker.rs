@@ -168,6 +168,13 @@ impl<P: Protocol> Walker<P> {
         Landed { fingerprint, cut }
     }
 
+    /// Turns the initial row being worked on into its canonical form: a run under way may have stamps from long ago.
+    pub(super) fn begin_row(&mut self) -> Landed {
+        self.store.work.tags_changed = true;
+        self.store.saturate_stamps();
+        self.canonize()
+    }
+
     /// Everything that can happen in the row being worked on.
     pub(super) fn options(&mut self, out: &mut Vec<Pick>) {
         out.clear();
@@ -336,8 +343,7 @@ impl<P: Protocol> Space for Walker<P> {
     fn start(&mut self, out: &mut Successors) {
         for initial in self.initial.clone() {
             self.store.reset(&initial.row);
-            self.store.work.tags_changed = true;
-            let landed = self.canonize();
+            let landed = self.begin_row();
             let work = &self.store.work;
             out.push(landed.fingerprint, work.weight, 0, |cells| self.cells.write(work, cells));
             if let Some(violation) = initial.violation {
