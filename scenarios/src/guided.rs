@@ -12,6 +12,7 @@ use seedbed_model::{Property, hash};
 use seedbed_sim::{End, Run, Settings};
 
 use crate::campaign::{Paste, subject, words_of};
+use crate::command::quoted;
 use crate::console::{Meter, write_file};
 use crate::exit::{self, BadInput};
 use crate::face::Face;
@@ -143,7 +144,10 @@ impl Guided<'_> {
         let traced = self.face.trace(&self.scenario.setup, &settings, run.seed, Some(WHY_COUNT));
         let traced = traced.map_err(|why| self.refused(&why))?;
         let found = run.violations.iter().find(|found| found.violation.property == property);
-        let planned = Paste { flags: format!(" --plan {}{}", path.display(), self.paste.flags), ..self.paste.clone() };
+        let planned = Paste {
+            flags: format!(" --plan {}{}", quoted(&path.display().to_string()), self.paste.flags),
+            ..self.paste.clone()
+        };
         Ok(Failure {
             property: property.to_owned(),
             words: words_of(properties, property),

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use seedbed_model::explore::{self, Aids, Bounds, Moment, Pace, Progress, Strategy, Verdict};
 use seedbed_model::{Choice, ExactScript, ExactStep, Protocol, Span, replay_exact};
+use seedbed_reports::number;
 use seedbed_sim::{Seed, Settings};
 
 use crate::face::{Counterexample, Explored};
@@ -77,7 +78,7 @@ impl Origin<'_> {
             settings.plan = Some(seedbed_sim::plan(protocol, &settings, self.seed));
             (settings.duration, settings.quiet) = (time, Span::ZERO);
         }
-        let (_, mut script) = seedbed_sim::record(protocol, &settings, self.seed)?;
+        let (run, mut script) = seedbed_sim::record(protocol, &settings, self.seed)?;
         let mut now = Span::ZERO;
         for index in 0..script.steps.len() {
             let Some(Choice::Elapse(span)) = script.steps[index].choice() else { continue };
@@ -89,7 +90,11 @@ impl Origin<'_> {
             }
             now = next;
         }
-        Err(format!("the run ends at {now}; choose a time before"))
+        let ended = number::seconds(now.0, 3);
+        Err(match run.violations.first() {
+            Some(found) => format!("{} falls at {ended}, before the moment", found.violation.property),
+            None => format!("the run ends at {ended}; choose a time before"),
+        })
     }
 }
 

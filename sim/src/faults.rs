@@ -42,6 +42,9 @@ pub struct Turn {
     pub at: Span,
     /// A number, as a seed of a campaign.
     pub seed: u64,
+    /// Whether half of what takes time takes as little or as much as it may: that is where timing arguments break.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sharp: bool,
 }
 
 /// A node and its clock.

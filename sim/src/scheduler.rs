@@ -5,6 +5,7 @@ use seedbed_model::{
 };
 
 use crate::agenda::{Agenda, Due};
+use crate::faults::Turn;
 use crate::network::{Fate, Links};
 use crate::seed::Seed;
 use crate::settings::{Settings, SpanRange};
@@ -129,9 +130,10 @@ impl<P: Protocol> Scheduler<P> {
         }
     }
 
-    /// What is drawn from here on is drawn from `seed`. Streams go on where they were.
-    pub(crate) fn turn(&mut self, seed: Seed, node_count: usize) {
-        self.streams = Streams::new(seed, node_count);
+    /// What is drawn from here on is drawn as the turn says. Streams go on where they were.
+    pub(crate) fn turn(&mut self, turn: Turn, node_count: usize) {
+        self.streams = Streams::new(Seed::Number(turn.seed), node_count);
+        self.streams.sharp = turn.sharp;
     }
 
     /// When something that waits from now on is due [ns].

@@ -217,7 +217,7 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
             Due::Begin(index) => self.begin(index),
             Due::Mend(index) => self.mend(index),
             Due::Toggle(index) => self.toggle(index),
-            Due::Turn(index) => self.world.driver.turn(Seed::Number(self.plan.turns[index].seed), self.names.len()),
+            Due::Turn(index) => self.world.driver.turn(self.plan.turns[index], self.names.len()),
             Due::Serve(node, crash_count) => self.serve(node, crash_count),
             Due::Heal => self.heal(),
             Due::End => unreachable!("the loop ends there"),

@@ -15,6 +15,9 @@ use crate::host::Local;
 use crate::protocol::Protocol;
 use crate::world::Choice;
 
+/// Ways that are taken for each state of the budget, at most.
+const WAYS_OF_STATE: usize = 8;
+
 /// What a search for a run without the fall came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Avoidance {
@@ -27,7 +30,7 @@ pub enum Avoidance {
 }
 
 /// Whether `property` can still be kept from falling after `moment`, and how many states it took to say. Gives up beyond
-/// `states` of them.
+/// `states` of them, or eight times as many ways between them.
 ///
 /// # Errors
 /// If the bounds do not fit the protocol or the moment.
@@ -42,8 +45,15 @@ pub fn avoidance<P: Protocol>(
         return Err("clock: without time there is no moment to search from".into());
     }
     let walker = Walker::from(protocol, bounds, Some(moment))?;
-    let mut search =
-        Avoiding { walker, property, limit: states, known: BTreeMap::new(), edges: Vec::new(), is_cut: false };
+    let mut search = Avoiding {
+        walker,
+        property,
+        limit: states,
+        known: BTreeMap::new(),
+        edges: Vec::new(),
+        is_cut: false,
+        ways_left: states.saturating_mul(WAYS_OF_STATE),
+    };
     let found = search.run();
     match search.walker.store.misfit {
         Some(misfit) => Err(misfit),
@@ -68,6 +78,8 @@ struct Avoiding<'a, P: Protocol> {
     /// `edges[state]`.
     edges: Vec<Vec<Edge>>,
     is_cut: bool,
+    /// Ways that may still be taken.
+    ways_left: usize,
 }
 
 /// A state on the path.
@@ -103,7 +115,7 @@ impl<P: Protocol> Avoiding<'_, P> {
                 places.insert(edge.target, path.len());
                 path.push(Frame { state: edge.target, left, by_time: edge.is_time });
             }
-            if self.edges.len() > self.limit {
+            if self.edges.len() > self.limit || self.ways_left == 0 {
                 return Avoidance::Unknown;
             }
             let Some(frame) = path.last_mut() else { break };
@@ -158,6 +170,11 @@ impl<P: Protocol> Avoiding<'_, P> {
         let mut ways = Vec::new();
         for pick in &picks {
             loop {
+                self.ways_left = self.ways_left.saturating_sub(1);
+                if self.ways_left == 0 {
+                    // A state may have very many ways: the search is given up in the middle of them.
+                    return Ways::On(ways);
+                }
                 self.walker.store.reset(row);
                 self.walker.take(pick);
                 match self.walker.store.taken.violation.take() {

@@ -24,6 +24,7 @@ use crate::exit::{self, BadInput};
 use crate::registry::Registry;
 
 pub(crate) use explore::Searched;
+pub(crate) use flags::quoted;
 pub(crate) use list::declared;
 
 /// A deterministic simulation testbed and model checker for distributed protocols.

@@ -9,6 +9,7 @@ mod documents;
 mod endings;
 mod folder;
 mod histories;
+mod net;
 mod orders;
 mod pages;
 mod pins;

@@ -56,13 +56,23 @@ impl Archive {
     pub(super) fn candidate(&self, number: u64, drawn: &dyn Fn(u64) -> Plan) -> Candidate {
         let mut rng = self.rng(number, 0);
         let fresh = self.first.wrapping_add(number);
-        if number < GENERATION || rng.next_u32().is_multiple_of(4) {
-            return Candidate { seed: fresh, plan: drawn(fresh) };
+        if number < GENERATION || rng.next_u32().is_multiple_of(2) {
+            return self.fresh(fresh, number, &mut rng, drawn);
         }
         match self.rare(&mut rng) {
             Some(known) => self.onward(known, fresh, &mut rng, drawn),
-            None => Candidate { seed: fresh, plan: drawn(fresh) },
+            None => self.fresh(fresh, number, &mut rng, drawn),
         }
+    }
+
+    /// A seed's own run, or its own with sharp draws: the latter mostly, and every other time in the first generation.
+    fn fresh(&self, seed: u64, number: u64, rng: &mut ChaCha8Rng, drawn: &dyn Fn(u64) -> Plan) -> Candidate {
+        let mut plan = drawn(seed);
+        let is_plain = if number < GENERATION { number.is_multiple_of(2) } else { rng.next_u32().is_multiple_of(4) };
+        if !is_plain {
+            plan.turns.push(Turn { at: Span::ZERO, seed, sharp: true });
+        }
+        Candidate { seed, plan }
     }
 
     /// A place that few runs were at. A kind is drawn first: places of some are many more.
@@ -91,7 +101,7 @@ impl Archive {
         let mut plan = before.plan.clone();
         plan.turns.retain(|turn| turn.at < at);
         plan.turns.truncate(TURN_COUNT_MAX - 1);
-        plan.turns.push(Turn { at, seed: fresh });
+        plan.turns.push(Turn { at, seed: fresh, sharp: !rng.next_u32().is_multiple_of(4) });
         let is_later = |timed: &TimedFault| timed.at >= at;
         match rng.next_u32() % 3 {
             // The rest of the faults stays,

@@ -5,6 +5,8 @@
 //! on ([`crate::Turn`]), with the faults of either. Cf. Ecoffet et al. 2021, *First return, then explore*; here a place is left
 //! by replaying, which a run that is a function of its seed and plan makes exact.
 //!
+//! Fresh seeds come in between, most of them *sharp*: half of what takes time takes as little or as much as it may.
+//!
 //! Runs come in generations of a fixed size. What a generation tries hangs on the generations before alone, so that a campaign
 //! is the same for any number of threads. A run that falls is told by its seed and its plan, and needs nothing of the rest.
 //!
@@ -49,8 +51,8 @@ pub(crate) struct Candidate {
 /// Runs `count` candidates, drawn from `first` and from what they reach, and hands each run over in order, whatever `jobs` is.
 /// A run replays from its seed and [`Run::plan`] alone. `Break` ends the campaign.
 ///
-/// The first generation, and a quarter of each later one, are the seeds from `first` on as they are: of a campaign of `count`
-/// runs, some of `first..first + count`.
+/// The first generation, and half of each later one, are seeds of `first..first + count`: as they are, or with sharp draws
+/// ([`crate::Turn::sharp`]), by turns in the first.
 ///
 /// # Panics
 /// If the settings do not pass [`Settings::check`].
