@@ -4,6 +4,7 @@
 
 mod merging;
 mod pieces;
+mod planning;
 mod seeds;
 mod statistics;
 mod tally;
@@ -18,6 +19,7 @@ use crate::trace::TraceStep;
 
 pub use merging::merged;
 pub use pieces::{Piece, disagreed, done, joined, sum};
+pub use planning::{PlanRecord, ShardPlan, ShardSeeds};
 pub use seeds::SeedSpan;
 pub use statistics::Chance;
 pub use tally::{Exercise, FallenRun, Reach, Tally};
@@ -30,7 +32,7 @@ pub const SCHEMA: u32 = 2;
 pub struct Header {
     /// [`SCHEMA`] at the time of writing.
     pub schema: u32,
-    /// `campaign`, `check`, `kills` or `shrink`.
+    /// `campaign`, `check`, `kills`, `plan` or `shrink`.
     pub kind: String,
     /// The revision that ran, as the caller named it; `unknown` if nobody did.
     pub revision: String,

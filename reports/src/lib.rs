@@ -7,6 +7,7 @@
 //! - [`trace`]: the steps of a run, one event a line.
 //! - [`failure`]: the block that a failure prints, ending in what to paste and where it came from.
 //! - [`campaign`], [`check`], [`kills`]: what `run`, `check` and `mutants` say at their end.
+//! - [`plan`]: a campaign cut into shards.
 //! - [`history`]: judged client histories, in words and as pictures.
 //! - [`json`]: result files.
 //! - [`junit`]: what continuous integration reads.
@@ -19,6 +20,7 @@ pub mod json;
 pub mod junit;
 pub mod kills;
 pub mod number;
+pub mod plan;
 pub mod shrunk;
 pub mod table;
 pub mod trace;

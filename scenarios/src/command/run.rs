@@ -9,11 +9,12 @@ use seedbed_sim::Seed;
 
 use super::flags::{Planned, Variation, Work};
 use super::replay;
-use crate::campaign::{Campaign, Paste};
+use crate::campaign::Campaign;
 use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::face::Face;
 use crate::file::Class;
+use crate::keeping::Keep;
 use crate::library::{Library, Scenario};
 use crate::pinned;
 use crate::registry::Registry;
@@ -38,6 +39,12 @@ pub(crate) struct Args {
     /// The part of the seeds that falls to this machine
     #[arg(long, value_name = "I/N", conflicts_with = "seed")]
     shard: Option<Shard>,
+    /// Keeps the campaign in this folder and goes on from what is kept there; removed once it has ended
+    #[arg(long, value_name = "DIR", conflicts_with = "seed")]
+    checkpoint: Option<PathBuf>,
+    /// How often it is kept
+    #[arg(long, value_name = "SPAN", default_value = "30s")]
+    checkpoint_every: Span,
     /// Writes a JUnit file: a case for each hundred seeds
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -72,6 +79,8 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         ));
     }
     let paste = args.planned.paste(args.variation.paste(command, &args.work.revision));
+    let keep = |folder: &PathBuf| Keep::new(folder, args.checkpoint_every, &args.work.revision);
+    let keep = args.checkpoint.as_ref().map(keep).transpose()?;
     let deadline = Deadline::after(args.budget);
     let mut record = CampaignRecord {
         header: Header::new("campaign", &args.work.revision),
@@ -80,9 +89,12 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         code: 0,
     };
     for (index, (face, scenario)) in chosen.iter().enumerate() {
-        let share = deadline.share(chosen.len() - index);
+        let deadline = deadline.share(chosen.len() - index);
         let Some(seeds) = seeds(args, scenario) else { continue };
-        record.scenarios.push(one(args, *face, scenario, seeds, share, &paste, console)?);
+        let whole = whole(args, scenario);
+        let (keep, jobs) = (keep.as_ref(), args.work.jobs());
+        let campaign = Campaign { face: *face, scenario, seeds, whole, keep, jobs, deadline, paste: &paste };
+        record.scenarios.push(one(&campaign, console)?);
     }
     if record.scenarios.is_empty() {
         return Err(BadInput::flag("--shard: no scenario has a seed left for this shard; use fewer shards"));
@@ -96,6 +108,10 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     }
     if let Some(path) = &args.trace {
         pin_first(args, &chosen, &record, path)?;
+    }
+    if let Some(keep) = keep {
+        let has_ended = |scenario: &&ScenarioRecord| scenario.demanded == Some(scenario.runs);
+        record.scenarios.iter().filter(has_ended).for_each(|scenario| keep.remove(scenario));
     }
     Ok(record.code)
 }
@@ -126,13 +142,16 @@ fn chosen<'r>(library: &Library<'r>, args: &Args) -> Result<Vec<(&'r dyn Face, S
     if args.planned.plan.is_some() && chosen.len() > 1 {
         return Err(BadInput::flag("--plan: a plan names the nodes of one scenario; name one, as protocol/scenario"));
     }
+    // In the order of their names, as merged results have them.
+    chosen.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
     if chosen.is_empty() {
         return Err(BadInput::flag("there is no scenario to run: name one; `list` shows them"));
     }
     Ok(chosen)
 }
 
-fn named<'r>(library: &Library<'r>, names: &[String]) -> Result<Vec<(&'r dyn Face, Scenario)>, BadInput> {
+/// The scenarios that the names stand for; without names, every quick one.
+pub(super) fn named<'r>(library: &Library<'r>, names: &[String]) -> Result<Vec<(&'r dyn Face, Scenario)>, BadInput> {
     let mut found: Vec<(&dyn Face, Scenario)> = Vec::new();
     if names.is_empty() {
         for entry in &library.registry.entries {
@@ -179,17 +198,18 @@ fn seeds(args: &Args, scenario: &Scenario) -> Option<Seeds> {
     }
 }
 
-fn one(
-    args: &Args,
-    face: &dyn Face,
-    scenario: &Scenario,
-    seeds: Seeds,
-    deadline: Deadline,
-    paste: &Paste,
-    console: &mut Console<'_>,
-) -> Result<ScenarioRecord, BadInput> {
-    let campaign = Campaign { face, scenario, seeds, jobs: args.work.jobs(), deadline, paste };
-    let record = campaign.run(&console.meter(&scenario.name, seeds.demanded()))?;
+/// The seeds of all shards; `None` if time alone says, or for a single seed.
+fn whole(args: &Args, scenario: &Scenario) -> Option<SeedRange> {
+    match (args.seed, args.seeds, args.budget, args.shard) {
+        (Some(_), ..) | (None, None, Some(_), None) => None,
+        (None, seeds, ..) => Some(seeds.unwrap_or(scenario.seeds)),
+    }
+}
+
+fn one(campaign: &Campaign<'_>, console: &mut Console<'_>) -> Result<ScenarioRecord, BadInput> {
+    let meter = console.meter(&campaign.scenario.name, campaign.seeds.demanded());
+    let record = campaign.run(&meter)?;
+    drop(meter);
     for fall in record.falls.iter().filter(|fall| !fall.expected) {
         console.say(&format!("{}\n", failure::block(&fall.first)))?;
     }

@@ -12,4 +12,5 @@ mod histories;
 mod orders;
 mod pins;
 mod second_opinion;
+mod shards;
 mod shrinking;
