@@ -3,6 +3,7 @@
 use seedbed_model::record::{CampaignRecord, FailureGroup, Fall, PinRecord, ScenarioRecord};
 
 use crate::number;
+use crate::statistics;
 use crate::table::{Side, Table};
 
 /// Kinds of failure that are shown of a property.
@@ -36,7 +37,8 @@ pub fn summary(record: &CampaignRecord) -> String {
     }
     let remarks: String = record.scenarios.iter().flat_map(remarks).collect();
     let kinds: String = record.scenarios.iter().flat_map(|scenario| scenario.falls.iter().flat_map(kinds)).collect();
-    format!("{}{kinds}{remarks}{}{}{}\n", table.text(), to_see(record), pins(record), verdict(record))
+    let figures: String = record.scenarios.iter().map(statistics::text).collect();
+    format!("{}{kinds}{figures}{remarks}{}{}{}\n", table.text(), to_see(record), pins(record), verdict(record))
 }
 
 /// The falls of a property by what they have in common, where they are not all of one kind.

@@ -7,6 +7,7 @@
 //! - [`trace`]: the steps of a run, one event a line.
 //! - [`failure`]: the block that a failure prints, ending in what to paste and where it came from.
 //! - [`campaign`], [`check`], [`kills`]: what `run`, `check` and `mutants` say at their end.
+//! - [`statistics`]: what a campaign says of the seeds that it did not run, and what it exercised.
 //! - [`plan`]: a campaign cut into shards.
 //! - [`history`]: judged client histories, in words and as pictures.
 //! - [`json`]: result files.
@@ -22,5 +23,6 @@ pub mod kills;
 pub mod number;
 pub mod plan;
 pub mod shrunk;
+pub mod statistics;
 pub mod table;
 pub mod trace;

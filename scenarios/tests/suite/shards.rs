@@ -9,7 +9,7 @@ use seedbed::{exit, shipped, testing};
 use crate::folder::Folder;
 
 /// A campaign of two scenarios in which a property falls in many runs.
-const CAMPAIGN: [&str; 6] = ["leasing/owner-crash", "echo", "--mutant", "no-nonce", "--seeds", "0..450"];
+const CAMPAIGN: [&str; 6] = ["leasing/owner-crash", "leasing/race", "--mutant", "no-nonce", "--seeds", "0..450"];
 
 fn said(arguments: &[&str]) -> (u8, String) {
     testing::command(&shipped(), arguments)
