@@ -227,11 +227,9 @@ pub fn traced<P: Protocol>(
         Move::Healed => TraceStep {
             step,
             at_ns,
-            node: None,
             kind: "healed".into(),
-            from: None,
             what: "the last fault is healed".into(),
-            effects: Vec::new(),
+            ..TraceStep::default()
         },
     }
 }

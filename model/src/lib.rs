@@ -48,5 +48,5 @@ pub use serial::{NumberKind, Serial};
 pub use signature::Signature;
 pub use text::{TextReader, TextWriter, Unreadable, text_of, value_of};
 pub use time::{ClockBound, Ratio, Span, Stamp, Timers};
-pub use trace::TraceStep;
+pub use trace::{Sent, TimerChange, TraceStep};
 pub use world::{Applied, Choice, Named, Refused, Store, apply};

@@ -10,7 +10,7 @@ use crate::time::Span;
 use crate::world::{Choice, Named};
 
 /// One step of a trace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceStep {
     /// From 1.
     pub step: u64,
@@ -27,6 +27,33 @@ pub struct TraceStep {
     pub what: String,
     /// What the node did, in order, in words.
     pub effects: Vec<String>,
+    /// For a message: what it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Messages sent, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<Sent>,
+    /// What became of timers, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timers: Vec<TimerChange>,
+}
+
+/// A message sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Its receiver's index.
+    pub to: u16,
+    /// What it says.
+    pub message: String,
+}
+
+/// What became of a timer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerChange {
+    /// The timer; empty for all of the node's.
+    pub timer: String,
+    /// `set`, `copied`, `cancelled`, `lapsed`, `fired` or `lost`.
+    pub became: String,
 }
 
 impl TraceStep {
@@ -50,7 +77,47 @@ impl TraceStep {
                 .iter()
                 .map(|(node, effect)| describe_effect(names, node_if_other(*node, choice), effect))
                 .collect(),
+            message: message_of(choice).map(|message| with_names(names, &message)),
+            sends: effects.iter().filter_map(|(_, effect)| sent(names, effect)).collect(),
+            timers: told(choice)
+                .into_iter()
+                .chain(effects.iter().filter_map(|(_, effect)| timer_change(effect)))
+                .map(|(timer, became)| TimerChange { timer: with_names(names, &timer), became: became.to_owned() })
+                .collect(),
         }
+    }
+}
+
+fn message_of<P: Protocol>(choice: &Named<P>) -> Option<String> {
+    match choice {
+        Choice::Deliver(envelope) | Choice::Duplicate(envelope) | Choice::Lose(envelope) => {
+            Some(format!("{:?}", envelope.message))
+        }
+        _ => None,
+    }
+}
+
+fn sent<P: Protocol>(names: &[String], effect: &Effect<P>) -> Option<Sent> {
+    let Effect::Send { to, message, .. } = effect else { return None };
+    Some(Sent { to: to.0, message: with_names(names, &format!("{message:?}")) })
+}
+
+/// The timer that a choice is about, and what becomes of it.
+fn told<P: Protocol>(choice: &Named<P>) -> Option<(String, &'static str)> {
+    match choice {
+        Choice::At(_, Local::Fire(timer)) => Some((format!("{timer:?}"), "fired")),
+        Choice::At(_, Local::Lapse(timer)) => Some((format!("{timer:?}"), "lapsed")),
+        _ => None,
+    }
+}
+
+fn timer_change<P: Protocol>(effect: &Effect<P>) -> Option<(String, &'static str)> {
+    match effect {
+        Effect::Set { timer, .. } => Some((format!("{timer:?}"), "set")),
+        Effect::Copy { to, .. } => Some((format!("{to:?}"), "copied")),
+        Effect::Cancel(timer) => Some((format!("{timer:?}"), "cancelled")),
+        Effect::Unarm => Some((String::new(), "lost")),
+        _ => None,
     }
 }
 

@@ -9,7 +9,8 @@ use crate::table::{Side, Table};
 /// Kinds of failure that are shown of a property.
 const KIND_COUNT_MAX: usize = 5;
 
-/// The summary table, and below it the remarks.
+/// The summary table, and below it the statistics and the remarks. What faults exercised is shown of a scenario that ran
+/// alone.
 pub fn summary(record: &CampaignRecord) -> String {
     let mut table = Table::new(&[
         ("scenario", Side::Left),
@@ -38,7 +39,17 @@ pub fn summary(record: &CampaignRecord) -> String {
     let remarks: String = record.scenarios.iter().flat_map(remarks).collect();
     let kinds: String = record.scenarios.iter().flat_map(|scenario| scenario.falls.iter().flat_map(kinds)).collect();
     let figures: String = record.scenarios.iter().map(statistics::text).collect();
-    format!("{}{kinds}{figures}{remarks}{}{}{}\n", table.text(), to_see(record), pins(record), verdict(record))
+    let exercised = match record.scenarios.as_slice() {
+        [alone] => statistics::exercised(alone),
+        _ => String::new(),
+    };
+    format!(
+        "{}{kinds}{exercised}{figures}{remarks}{}{}{}\n",
+        table.text(),
+        to_see(record),
+        pins(record),
+        verdict(record)
+    )
 }
 
 /// The falls of a property by what they have in common, where they are not all of one kind.
@@ -116,6 +127,7 @@ fn verdict(record: &CampaignRecord) -> String {
     let bad = record.scenarios.iter().filter(|scenario| scenario.code != 0).count();
     let what = format!("{} of {}", number::counted(runs, "run"), number::counted(scenarios, "scenario"));
     match bad {
+        0 if record.code != 0 => format!("{what}: all as expected, but for what is pinned (exit {})", record.code),
         0 => format!("{what}: all as expected"),
         bad => format!("{what}: {bad} not as expected (exit {})", record.code),
     }

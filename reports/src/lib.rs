@@ -10,6 +10,7 @@
 //! - [`statistics`]: what a campaign says of the seeds that it did not run, and what it exercised.
 //! - [`plan`]: a campaign cut into shards.
 //! - [`history`]: judged client histories, in words and as pictures.
+//! - [`spacetime`]: a run as a picture, or as what other tools read; [`page`]: pages that need nothing else.
 //! - [`json`]: result files.
 //! - [`junit`]: what continuous integration reads.
 
@@ -21,8 +22,11 @@ pub mod json;
 pub mod junit;
 pub mod kills;
 pub mod number;
+pub mod page;
 pub mod plan;
 pub mod shrunk;
+pub mod spacetime;
 pub mod statistics;
+pub mod svg;
 pub mod table;
 pub mod trace;

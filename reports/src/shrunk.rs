@@ -80,7 +80,7 @@ fn avoidable(record: &ShrinkRecord) -> String {
         0 => format!("never: from the start on {all} of {all} random continuations fall"),
         at => {
             let from =
-                if at < falls.len() { format!("no longer after step {at}") } else { format!("until the last step") };
+                if at < falls.len() { format!("no longer after step {at}") } else { "until the last step".to_owned() };
             let before = falls[at - 1];
             format!(
                 "{from}: {all} of {all} random continuations fall then, {before} a step before, {start} from the start"

@@ -43,9 +43,8 @@ fn saturation(record: &ScenarioRecord) -> Option<String> {
     };
     let most = firsts[(firsts.len() * 9).div_ceil(10) - 1];
     let count = number::counted(firsts.len() as u64, "mark and goal").replace("mark and", "marks and");
-    (!record.done.is_empty()).then(|| {
-        format!("{count} reached, 90 % of them within {} of the seeds, the last at seed {last}", before(most))
-    })
+    (!record.done.is_empty())
+        .then(|| format!("{count} reached, 90 % of them within {} of the seeds, the last at seed {last}", before(most)))
 }
 
 /// For each kind of fault, in how many runs it was in force, and in how many of these each of the rarest marks and
@@ -68,8 +67,12 @@ fn columns(record: &ScenarioRecord) -> Option<Vec<&str>> {
     let is_calm = record.exercised.keys().all(|kind| kind == "none");
     let reached = |exercise: &Exercise| exercise.reached.keys().cloned().collect::<Vec<_>>();
     let names: BTreeSet<String> = record.exercised.values().flat_map(reached).collect();
-    let mut by_rarity: Vec<(u64, &str)> =
-        record.coverage.iter().filter(|(name, _)| names.contains(*name)).map(|(name, reach)| (reach.runs, &**name)).collect();
+    let mut by_rarity: Vec<(u64, &str)> = record
+        .coverage
+        .iter()
+        .filter(|(name, _)| names.contains(*name))
+        .map(|(name, reach)| (reach.runs, &**name))
+        .collect();
     by_rarity.sort_unstable();
     let mut columns: Vec<&str> = by_rarity.into_iter().take(COLUMN_COUNT_MAX).map(|(_, name)| name).collect();
     columns.sort_unstable();
@@ -120,8 +123,7 @@ lease/crash: 3 marks and goals reached, 90 % of them within 75 % of the seeds, t
         let property = "safe".into();
         let chance = Chance { property, share: 0.02, low: 0.0078, high: 0.0503, seeds_to_detect: Some(149) };
         let fell = ScenarioRecord { chances: vec![chance], coverage: [].into(), ..record() };
-        let expected =
-            "lease/crash: safe falls in 2.0 % of the seeds (0.78 % to 5.0 % at 95 %); 149 seeds for a detection at 95 %\n";
+        let expected = "lease/crash: safe falls in 2.0 % of the seeds (0.78 % to 5.0 % at 95 %); 149 seeds for a detection at 95 %\n";
         assert_eq!(text(&fell), expected);
     }
 

@@ -53,7 +53,7 @@ mod tests {
 
     fn step(step: u64, at_ns: u64, node: Option<u16>, what: &str, effects: &[&str]) -> TraceStep {
         let effects = effects.iter().map(|effect| (*effect).to_owned()).collect();
-        TraceStep { step, at_ns, node, kind: "deliver".into(), from: None, what: what.into(), effects }
+        TraceStep { step, at_ns, node, kind: "deliver".into(), what: what.into(), effects, ..TraceStep::default() }
     }
 
     #[test]

@@ -128,7 +128,7 @@ pub(crate) trait Face: Send + Sync {
     fn history(&self, setup: &Setup, settings: &Settings, seed: Seed, sink: &mut dyn FnMut(Seen))
     -> Result<(), String>;
     /// How many effects a run has, or how its exact script differs from it.
-    #[cfg(test)]
+    /// How many effects a run has, if it replays as an exact script.
     fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String>;
     /// The first difference between two runs of one seed, in words.
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String>;
@@ -276,7 +276,6 @@ impl<F: Family> Face for FamilyFace<F> {
         drive::history(&Self::build(setup)?, settings, seed, sink);
         Ok(())
     }
-    #[cfg(test)]
     fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String> {
         crate::exactness::compare(&Self::build(setup)?, settings, seed)
     }

@@ -15,7 +15,6 @@ mod command;
 mod console;
 mod drive;
 mod engine;
-#[cfg(test)]
 mod exactness;
 pub mod exit;
 mod exploration;
@@ -27,14 +26,14 @@ mod history;
 mod judging;
 mod keeping;
 mod library;
-#[cfg(test)]
-mod minimality;
 mod params;
 mod pin;
 mod pinned;
 mod registry;
 mod results;
 mod seeds;
+// Tests inside this crate do without the shipped protocols: to compile them twice takes minutes.
+#[cfg(not(test))]
 mod shipped;
 mod shrinking;
 mod shrunken;
@@ -46,4 +45,5 @@ pub use command::{main, run};
 pub use registry::{Files, Registry};
 pub use seedbed_model as model;
 pub use seedbed_sim as sim;
+#[cfg(not(test))]
 pub use shipped::shipped;

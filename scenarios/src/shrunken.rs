@@ -27,7 +27,6 @@ pub(crate) struct Shrunken {
     pub(crate) falls: Vec<u32>,
     pub(crate) continuation_count: u32,
     /// Steps without which the run still falls: none in a minimal one.
-    #[cfg(test)]
     pub(crate) needless: Vec<usize>,
 }
 
@@ -41,7 +40,6 @@ pub(crate) fn shrink<P: Protocol>(
     let exact = replay_exact(protocol, &shrunk.script);
     let replayed = &exact.replayed;
     let chain = shrink::chain(protocol, &shrunk.script)?;
-    #[cfg(test)]
     let needless = shrink::needless(protocol, &shrunk)?;
     let words = |found: &shrink::Contribution| match (found.step, found.clock) {
         (Some(step), _) => replayed.trace.get(step).map(|step| step.what.clone()).unwrap_or_default(),
@@ -55,7 +53,6 @@ pub(crate) fn shrink<P: Protocol>(
         script: written::pinned(protocol, &shrunk.script, &exact),
         chain,
         faults,
-        #[cfg(test)]
         needless: needless.iter().enumerate().filter(|(_, stays)| **stays).map(|(index, _)| index).collect(),
         signature: shrunk.signature,
         before: shrunk.before,

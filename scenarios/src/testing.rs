@@ -15,8 +15,17 @@
 
 use std::ops::Range;
 
+use seedbed_model::{Kind, Outcome};
+use seedbed_sim::Seed;
+
+use crate::console::Console;
 use crate::exit;
-use crate::registry::Registry;
+use crate::face::{Face, Setup};
+use crate::file::{Class, Expect};
+use crate::library::{Library, Scenario};
+use crate::registry::{Entry, Registry};
+use crate::shrinking::{Found, Shrinking};
+use crate::stopwatch::Deadline;
 
 /// Runs a scenario, or a folder of them, over `seeds`.
 ///
@@ -55,4 +64,117 @@ pub fn command(registry: &Registry, arguments: &[&str]) -> (u8, String) {
 fn expect(registry: &Registry, arguments: &[&str]) {
     let (code, said) = command(registry, arguments);
     assert_eq!(code, exit::EXPECTED, "{} ended with {code}:\n{said}", arguments.join(" "));
+}
+
+/// The properties of a protocol that no mutant is declared to break, and no scenario or bound expects to fall. A property
+/// that nothing makes fall might as well not be there. Goals are left out: a run that misses one says so.
+///
+/// # Panics
+/// If the protocol is not registered, or one of its files is wrong.
+pub fn never_falls(registry: &Registry, protocol: &str) -> Vec<&'static str> {
+    let (library, entry) = opened(registry, protocol);
+    let (scenarios, bounds) = (library.scenarios(entry), library.bounds(entry));
+    let (scenarios, bounds) = (scenarios.expect("its scenarios read"), bounds.expect("its bounds read"));
+    let expected = scenarios.iter().map(|scenario| &scenario.expect).chain(bounds.iter().map(|bound| &bound.expect));
+    let mut falls: Vec<&str> = expected
+        .filter_map(|expect| match expect {
+            Expect::Violated(property) => Some(property.as_str()),
+            Expect::Holds => None,
+        })
+        .collect();
+    falls.extend(entry.face.mutants().iter().filter_map(|mutant| match mutant.outcome {
+        Outcome::Falls(name) | Outcome::Unreachable(name) => Some(name),
+        Outcome::Harmless(_) => None,
+    }));
+    let described = entry.face.describe(&Setup::default()).expect("its defaults are right");
+    let claimed = described.properties.iter().filter(|property| property.kind != Kind::Sometimes);
+    claimed.map(|property| property.name).filter(|name| !falls.contains(name)).collect()
+}
+
+/// Records runs of every quick scenario of a protocol, whole and without each of its mechanisms, as exact scripts, and
+/// replays them in the plain world: to the same effects and the same end. How many of them fell.
+///
+/// # Panics
+/// At the first difference, with the scenario, the mutants and the seed.
+pub fn replay_exactly(registry: &Registry, protocol: &str) -> usize {
+    let (library, entry) = opened(registry, protocol);
+    let face = entry.face.as_ref();
+    let mutants = face.mutants().iter().map(|mutant| vec![mutant.name.to_owned()]);
+    let setups: Vec<Vec<String>> = std::iter::once(Vec::new()).chain(mutants).collect();
+    let mut fell = 0;
+    for scenario in quick(&library, entry) {
+        for (mutants, seed) in setups.iter().zip(0..).chain([(&setups[0], 100), (&setups[0], 101)]) {
+            let setup = Setup { mutants: mutants.clone(), ..scenario.setup.clone() };
+            let seed = Seed::Number(seed);
+            let compared = face.compare_exact(&setup, &scenario.settings, seed);
+            let count = compared.unwrap_or_else(|why| panic!("{}, {mutants:?}, seed {seed}: {why}", scenario.name));
+            assert!(count > 10, "{}, seed {seed}: {count} effects", scenario.name);
+            let run = face.simulate(&setup, &scenario.settings, seed).expect("it ran before");
+            fell += usize::from(!run.violations.is_empty());
+        }
+    }
+    fell
+}
+
+/// Seeds of a scenario that are looked at for a fall.
+const SEED_COUNT: u64 = 60;
+
+/// Shrinks falls of each mutant of a protocol, in at most `scenario_count` scenarios and `fall_count` seeds of each, and takes
+/// each step out of what is left: without it nothing may fall. What came of each, in words.
+///
+/// # Panics
+/// If one does not shrink, or to a run that is not 1-minimal.
+pub fn shrink_minimally(registry: &Registry, protocol: &str, scenario_count: usize, fall_count: usize) -> Vec<String> {
+    let (library, entry) = opened(registry, protocol);
+    let face = entry.face.as_ref();
+    let quick = quick(&library, entry);
+    let mut shrunk = Vec::new();
+    for mutant in face.mutants().iter().filter(|mutant| matches!(mutant.outcome, Outcome::Falls(_))) {
+        let falls = |scenario: &Scenario, seed: u64| {
+            let setup = Setup { mutants: vec![mutant.name.to_owned()], ..scenario.setup.clone() };
+            let run = face.simulate(&setup, &scenario.settings, Seed::Number(seed)).expect("its mutants are right");
+            !run.violations.is_empty()
+        };
+        let falling = quick.iter().map(|scenario| {
+            let seeds = (0..SEED_COUNT).filter(|seed| falls(scenario, *seed)).take(fall_count);
+            (scenario, seeds.collect::<Vec<u64>>())
+        });
+        for (scenario, seeds) in falling.filter(|(_, seeds)| !seeds.is_empty()).take(scenario_count) {
+            shrunk.extend(seeds.into_iter().map(|seed| shrink_one(face, scenario, mutant.name, seed)));
+        }
+    }
+    shrunk
+}
+
+fn shrink_one(face: &dyn Face, scenario: &Scenario, mutant: &str, seed: u64) -> String {
+    let what = format!("{} without {mutant}, seed {seed}", scenario.name);
+    let mut out = Vec::new();
+    let meter = Console { out: &mut out, draws: false }.meter("shrink", None);
+    let shrinking = Shrinking {
+        face,
+        setup: Setup { mutants: vec![mutant.to_owned()], ..scenario.setup.clone() },
+        settings: scenario.settings.clone(),
+        seed: Seed::Number(seed),
+        property: None,
+        tries: 20_000,
+        deadline: Deadline::after(None),
+        meter: &meter,
+    };
+    let Found { before, shrunken, tries, .. } = shrinking.run().unwrap_or_else(|why| panic!("{what}: {why}"));
+    assert!(shrunken.is_minimal, "{what}: the budget ran out");
+    assert_eq!(shrunken.needless, Vec::<usize>::new(), "{what}: {:#?}", shrunken.script);
+    assert!(shrunken.after <= shrunken.before, "{what}");
+    assert_eq!(shrunken.replayed.drift, None, "{what}: it replays strictly");
+    format!("{what}: {before:?} -> {:?} in {tries} tries", shrunken.after)
+}
+
+fn opened<'r>(registry: &'r Registry, protocol: &str) -> (Library<'r>, &'r Entry) {
+    let library = Library::new(registry, None).expect("there is no folder to refuse");
+    let entry = registry.entry(protocol).unwrap_or_else(|error| panic!("{error}"));
+    (library, entry)
+}
+
+fn quick(library: &Library<'_>, entry: &Entry) -> Vec<Scenario> {
+    let all = library.scenarios(entry).unwrap_or_else(|error| panic!("{error}"));
+    all.into_iter().filter(|scenario| scenario.class == Class::Quick).collect()
 }

@@ -104,7 +104,7 @@ impl Segment {
         let (weights, bytes) = rest.split_at(rows * 8);
         let long = |eight: &[u8]| u64::from(word(&eight[4..])) << 32 | u64::from(word(eight));
         let (ends, states, weights) = (words(ends), words(states), weights.chunks_exact(8).map(long).collect());
-        let whole = |end: &u32| width != Width::Two || end % 2 == 0;
+        let whole = |end: &u32| width != Width::Two || end.is_multiple_of(2);
         let fits = ends.is_sorted() && ends.iter().all(whole) && ends.last().map_or(0, |end| *end as usize) == packed;
         fits.then(|| Segment { width, bytes: bytes.to_vec(), ends, weights, states })
     }

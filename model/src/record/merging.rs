@@ -55,7 +55,9 @@ fn check(name: &str, record: &CampaignRecord) -> Result<(), String> {
     }
     if record.header.schema != SCHEMA {
         let found = record.header.schema;
-        return Err(format!("{name}: results of schema {found}, and this command reads {SCHEMA}; run the campaign again"));
+        return Err(format!(
+            "{name}: results of schema {found}, and this command reads {SCHEMA}; run the campaign again"
+        ));
     }
     for scenario in &record.scenarios {
         if scenario.whole.is_none() {
@@ -249,8 +251,7 @@ mod tests {
         if falls(seed) {
             let steps = vec![format!("step {}", seed % 2)];
             let signature = Signature { property: "safe".into(), roles: Vec::new(), steps };
-            let fallen =
-                FallenRun { seed, property: "safe".into(), steps: seed % 13 + 1, signature: Some(signature) };
+            let fallen = FallenRun { seed, property: "safe".into(), steps: seed % 13 + 1, signature: Some(signature) };
             tally.fell.push(fallen);
         }
         Piece::one(seed, seed as u32 + u32::from(fork), tally)

@@ -1,8 +1,9 @@
 //! A judged history as a page of its own.
 
 use super::Told;
-use super::svg::{escaped, svg};
+use super::svg::svg;
 use super::words;
+use crate::svg::escaped;
 
 /// The verdict and the picture, without anything from elsewhere.
 pub fn html(told: &Told<'_>) -> String {

@@ -2,6 +2,7 @@
 
 use super::Told;
 use super::layout::{Bar, Layout};
+use crate::svg::escaped;
 
 /// All in pixels.
 const COLUMN: usize = 8;
@@ -52,20 +53,4 @@ fn rectangle(bar: &Bar, y: usize, width: usize) -> String {
         x + 6,
         y + 15
     )
-}
-
-/// For text and attributes of XML. Control characters, which XML has no way to write, become spaces.
-pub(super) fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for sign in text.chars() {
-        match sign {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            sign if sign.is_control() => safe.push(' '),
-            sign => safe.push(sign),
-        }
-    }
-    safe
 }

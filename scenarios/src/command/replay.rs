@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use seedbed_model::{Span, TraceStep};
-use seedbed_reports::{json, number, trace};
+use seedbed_reports::spacetime::{self, Picture};
+use seedbed_reports::{json, number, page, trace};
 use seedbed_sim::{Plan, Run, Seed, uncertifiable};
 
 use super::flags::{Planned, Variation, Work};
@@ -62,6 +63,40 @@ enum Format {
     Text,
     /// A list of steps
     Json,
+    /// A picture for a terminal: a column for each node
+    Diagram,
+    /// A picture
+    Svg,
+    /// A page that needs nothing else
+    Html,
+    /// A Mermaid sequence diagram
+    Mermaid,
+    /// A trace for Perfetto and Chrome
+    Perfetto,
+    /// A log for `ShiViz`
+    Shiviz,
+    /// An ITF trace, as Apalache's viewers read it
+    Itf,
+}
+
+impl Format {
+    /// The run in this format.
+    fn told(self, picture: &Picture<'_>) -> String {
+        match self {
+            Format::Text => trace::text(picture.names, picture.steps),
+            Format::Json => json::text(&picture.steps),
+            Format::Diagram => spacetime::text::text(picture),
+            Format::Svg => spacetime::svg::svg(picture),
+            Format::Html => {
+                let shown = page::failure::Shown { failure: None, picture: *picture, notes: "", is_alone: true };
+                page::failure::html(&shown)
+            }
+            Format::Mermaid => spacetime::mermaid::text(picture),
+            Format::Perfetto => spacetime::perfetto::text(picture),
+            Format::Shiviz => spacetime::shiviz::text(picture),
+            Format::Itf => spacetime::itf::text(picture),
+        }
+    }
 }
 
 pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
@@ -148,10 +183,11 @@ pub(crate) fn write_history(face: &dyn Face, scenario: &Scenario, seed: Seed, pa
 fn show(args: &Args, nodes: &[String], steps: &[TraceStep], console: &mut Console<'_>) -> Result<(), BadInput> {
     let until = args.until.map_or(u64::MAX, |until| until.0);
     let steps: Vec<TraceStep> = steps.iter().take_while(|step| step.at_ns <= until).cloned().collect();
-    match args.format {
-        Format::Text => console.say(&trace::text(nodes, &steps)),
-        Format::Json => console.say(&json::text(&steps)),
-    }
+    let title = match args.seed {
+        Some(seed) => format!("{}, seed {seed}", args.what),
+        None => args.what.clone(),
+    };
+    console.say(&args.format.told(&Picture { title: &title, names: nodes, steps: &steps, culprits: &[] }))
 }
 
 /// A run's plan as a file that `--plan` reads.

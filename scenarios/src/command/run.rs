@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use seedbed_model::Span;
 use seedbed_model::record::{CampaignRecord, Header, PinRecord, ScenarioRecord};
-use seedbed_reports::{campaign, failure, json, junit};
+use seedbed_reports::page::campaign::Example;
+use seedbed_reports::{campaign, failure, json, junit, page};
 use seedbed_sim::Seed;
 
 use super::flags::{Planned, Variation, Work};
-use super::replay;
-use crate::campaign::Campaign;
+use super::{replay, shrink};
+use crate::campaign::{Campaign, Paste};
 use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::face::Face;
@@ -51,6 +52,9 @@ pub(crate) struct Args {
     /// Writes the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Writes a page, `index.html`, with the falls made small and drawn
+    #[arg(long, value_name = "DIR")]
+    html: Option<PathBuf>,
     /// Pins the first run that fell
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -71,6 +75,10 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     probe(args.json.as_ref())?;
     probe(args.trace.as_ref())?;
     probe(args.history.as_ref())?;
+    if let Some(folder) = &args.html {
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
+    }
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let chosen = chosen(&library, args)?;
     if args.history.is_some() && (chosen.len() > 1 || args.seed.is_none()) {
@@ -103,6 +111,10 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     record.code = exit::lowest(codes.chain(record.pins.iter().map(|pin| pin.code)));
     console.say(&campaign::summary(&record))?;
     write_results(args, &record)?;
+    if let Some(folder) = &args.html {
+        let examples = examples(&chosen, &record, &paste, console)?;
+        write_file(&folder.join("index.html"), &page::campaign::html(&record, &examples))?;
+    }
     if let (Some(path), Some(seed), [(face, scenario)]) = (&args.history, args.seed, chosen.as_slice()) {
         replay::write_history(*face, scenario, seed, path)?;
     }
@@ -127,6 +139,7 @@ fn pins(library: &Library<'_>, chosen: &[(&dyn Face, Scenario)]) -> Result<Vec<P
             }
         }
     }
+    records.sort_by(|a: &PinRecord, b: &PinRecord| a.name.cmp(&b.name));
     Ok(records)
 }
 
@@ -214,6 +227,33 @@ fn one(campaign: &Campaign<'_>, console: &mut Console<'_>) -> Result<ScenarioRec
         console.say(&format!("{}\n", failure::block(&fall.first)))?;
     }
     Ok(record)
+}
+
+/// Falls that a page shows, at most: each takes some hundred runs to make small.
+const EXAMPLE_COUNT_MAX: usize = 20;
+
+/// Tries for each of them.
+const EXAMPLE_TRIES: u64 = 5_000;
+
+/// The falls made small, for a page: those not expected before the others. One that does not shrink is not drawn.
+fn examples(
+    chosen: &[(&dyn Face, Scenario)],
+    record: &CampaignRecord,
+    paste: &Paste,
+    console: &mut Console<'_>,
+) -> Result<Vec<Example>, BadInput> {
+    let mut falls: Vec<_> =
+        record.scenarios.iter().flat_map(|scenario| scenario.falls.iter().map(move |fall| (scenario, fall))).collect();
+    falls.sort_by_key(|(_, fall)| fall.expected);
+    let mut examples = Vec::new();
+    for (scenario, fall) in falls.into_iter().take(EXAMPLE_COUNT_MAX) {
+        let Some((face, scenario)) = chosen.iter().find(|(_, other)| other.name == scenario.name) else { continue };
+        let seed: Seed = fall.first.seed.as_deref().unwrap_or_default().parse().map_err(BadInput::flag)?;
+        let fell = (seed, fall.property.as_str());
+        let Ok(small) = shrink::for_page(*face, scenario, fell, EXAMPLE_TRIES, paste, console) else { continue };
+        examples.push(Example::of(&scenario.name, small));
+    }
+    Ok(examples)
 }
 
 fn write_results(args: &Args, record: &CampaignRecord) -> Result<(), BadInput> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use seedbed_model::record::{Failure, FaultRole, Header, RunSize, ShrinkRecord};
 use seedbed_model::{Property, Span};
-use seedbed_reports::{json, shrunk};
+use seedbed_reports::{json, page, shrunk};
 use seedbed_sim::Seed;
 use seedbed_sim::shrink::{Budget, Size};
 
@@ -14,10 +14,10 @@ use crate::campaign::{Paste, subject, words_of};
 use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput};
 use crate::face::{Face, Setup};
-use crate::library::{self, Library};
+use crate::library::{self, Library, Scenario};
 use crate::pin::{FORMAT, Pin};
 use crate::registry::Registry;
-use crate::shrinking::Shrinking;
+use crate::shrinking::{Found, Shrinking};
 use crate::shrunken::Shrunken;
 use crate::stopwatch::Deadline;
 
@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Writes the result as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Writes a page with the run as a picture
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     planned: Planned,
     #[command(flatten)]
@@ -56,6 +59,7 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     args.variation.refuse_variant()?;
     probe(args.pin.as_ref())?;
     probe(args.json.as_ref())?;
+    probe(args.html.as_ref())?;
     let paste = args.planned.paste(args.variation.paste(command, &args.work.revision));
     match args.seed {
         Some(seed) => shrink_seed(registry, args, seed, &paste, console),
@@ -84,7 +88,6 @@ fn shrink_seed(
     }
     let (face, scenario) = found.remove(0);
     let scenario = args.planned.apply(face, args.variation.apply(face, scenario)?)?;
-    let refused = |why: String| BadInput::file(&scenario.name, why);
     let meter = console.meter(&format!("shrink {}", scenario.name), Some(args.budget));
     let shrinking = Shrinking {
         face,
@@ -96,17 +99,9 @@ fn shrink_seed(
         deadline: Deadline::after(args.deadline),
         meter: &meter,
     };
-    let found = shrinking.run().map_err(refused)?;
+    let found = shrinking.run().map_err(|why| BadInput::file(&scenario.name, why))?;
     drop(meter);
-    let shown = Shown {
-        face,
-        setup: found.setup.clone(),
-        place: scenario.name.clone(),
-        seed: Some(seed),
-        before: found.before,
-        tries: found.tries,
-        shrunken: &found.shrunken,
-    };
+    let shown = Shown::of_seed(face, &scenario.name, seed, &found);
     finish(args, &shown, paste, console)
 }
 
@@ -145,6 +140,50 @@ struct Shown<'a> {
     shrunken: &'a Shrunken,
 }
 
+impl<'a> Shown<'a> {
+    fn of_seed(face: &'a dyn Face, place: &str, seed: Seed, found: &'a Found) -> Self {
+        Shown {
+            face,
+            setup: found.setup.clone(),
+            place: place.to_owned(),
+            seed: Some(seed),
+            before: found.before,
+            tries: found.tries,
+            shrunken: &found.shrunken,
+        }
+    }
+}
+
+/// The run of a seed in which `property` falls, made small for a page with at most `tries`.
+///
+/// # Errors
+/// If it does not fall, or does not shrink.
+pub(crate) fn for_page(
+    face: &dyn Face,
+    scenario: &Scenario,
+    (seed, property): (Seed, &str),
+    tries: u64,
+    paste: &Paste,
+    console: &mut Console<'_>,
+) -> Result<ShrinkRecord, BadInput> {
+    let refused = |why: String| BadInput::file(&scenario.name, why);
+    let meter = console.meter(&format!("shrink {}", scenario.name), Some(tries));
+    let shrinking = Shrinking {
+        face,
+        setup: scenario.setup.clone(),
+        settings: scenario.settings.clone(),
+        seed,
+        property: Some(property.to_owned()),
+        tries,
+        deadline: Deadline::after(None),
+        meter: &meter,
+    };
+    let found = shrinking.run().map_err(refused)?;
+    let described = face.describe(&found.setup).map_err(refused)?;
+    let shown = Shown::of_seed(face, &scenario.name, seed, &found);
+    record(&shown, described.nodes, &described.properties, paste)
+}
+
 /// Shows, pins and writes.
 fn finish(args: &Args, shown: &Shown<'_>, paste: &Paste, console: &mut Console<'_>) -> Result<u8, BadInput> {
     let refused = |why: String| BadInput::file(&shown.place, why);
@@ -157,6 +196,9 @@ fn finish(args: &Args, shown: &Shown<'_>, paste: &Paste, console: &mut Console<'
     console.say(&shrunk::text(&record))?;
     if let Some(path) = &args.json {
         write_file(path, &json::text(&record))?;
+    }
+    if let Some(path) = &args.html {
+        write_file(path, &page::failure::of_shrunk(&record))?;
     }
     Ok(exit::of_fall(&described.properties, &record.failure.property))
 }

@@ -108,7 +108,7 @@ fn shards_add_up_to_the_whole() {
 fn a_budget_that_ends_before_the_seeds_leaves_a_gap() {
     let (code, said) = seedbed("run echo/lossy --seeds 0..1000000 --budget 50ms --jobs 1");
     assert_eq!(code, 16, "{said}");
-    assert!(said.contains("time ran out after"), "{said}");
+    assert!(said.contains("incomplete: "), "{said}");
     assert_eq!(seedbed("run echo/quiet --budget 50ms").0, 0, "time alone was asked for");
 }
 
@@ -188,7 +188,7 @@ fn a_pin_of_another_protocol_drifts_or_is_gone() {
     folder.write("words.toml", &text.replacen("\"send ", "\"whisper ", 1));
     let (code, said) = seedbed(&format!("replay {}", folder.path("words.toml")));
     assert_eq!(code, 18, "{said}");
-    assert!(said.contains("drifted at step ") && said.contains("it was `whisper "), "{said}");
+    assert!(said.contains("drifted at step ") && said.contains("whisper "), "{said}");
 
     // A decision that there no longer is.
     folder.write("step.toml", &text.replacen("decide holder-1: Ask", "decide holder-1: Sulk", 1));

@@ -161,8 +161,10 @@ impl<P: Protocol> Play<P> {
         let taken = self.playback.take(&step);
         self.playback.world.driver.aim = None;
         let number = self.playback.world.driver.step;
-        let Ok(applied) = taken else { return };
-        note_disk(&mut self.playback, &step, applied);
+        if taken.is_err() {
+            return;
+        }
+        note_disk(&mut self.playback, &step);
         if let Some(place) = self.numbers.get_mut(piece.id as usize) {
             *place = number;
         }

@@ -126,8 +126,8 @@ pub fn continuations<P: Protocol>(protocol: &P, shrunk: &Shrunk<P>, count: u32) 
         });
         let fell = tries.map(|wander| wander.falls(most, &shrunk.signature.property)).filter(|fell| *fell).count();
         falls.push(fell as u32);
-        let applied = playback.take(step).map_err(|refused| refused.to_string())?;
-        note_disk(&mut playback, step, applied);
+        playback.take(step).map_err(|refused| refused.to_string())?;
+        note_disk(&mut playback, step);
     }
     Ok(falls)
 }
@@ -149,8 +149,8 @@ impl<P: Protocol> Wander<P> {
             let (step, aim) = open.swap_remove(below(self.rng.next_u32(), open.len() as u32) as usize);
             self.playback.world.driver.aim = aim;
             // What is offered and refused all the same is not taken: another pick follows.
-            if let Ok(applied) = self.playback.take(&step) {
-                note_disk(&mut self.playback, &step, applied);
+            if self.playback.take(&step).is_ok() {
+                note_disk(&mut self.playback, &step);
             }
             self.playback.world.driver.aim = None;
             if let Some(fell) = self.playback.world.violations.first() {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use seedbed_model::{Applied, Choice, ExactStep, Local, NodeId, Phase, Playback, Protocol, Span};
+use seedbed_model::{Choice, ExactStep, Local, NodeId, Phase, Playback, Protocol, Span};
 
 /// The promises.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,8 +66,8 @@ impl Observed {
         }
     }
 
-    pub(crate) fn after<P: Protocol>(&mut self, playback: &mut Playback<P>, step: &ExactStep<P>, applied: Applied) {
-        note_disk(playback, step, applied);
+    pub(crate) fn after<P: Protocol>(&mut self, playback: &mut Playback<P>, step: &ExactStep<P>) {
+        note_disk(playback, step);
         if let Some(Choice::Elapse(_)) = step.choice() {
             let seen = waits(playback, playback.world.driver.now);
             let limits = &mut self.limits;
@@ -79,7 +79,7 @@ impl Observed {
 }
 
 /// Notes which records no longer wait.
-pub(crate) fn note_disk<P: Protocol>(playback: &mut Playback<P>, step: &ExactStep<P>, _: Applied) {
+pub(crate) fn note_disk<P: Protocol>(playback: &mut Playback<P>, step: &ExactStep<P>) {
     let Some(Choice::At(node, local)) = step.choice() else { return };
     let unsynced = &mut playback.world.driver.unsynced;
     match local {

@@ -69,8 +69,8 @@ pub(crate) fn read<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result
         let origin = origin(&playback, &step.what);
         playback.world.driver.aim = origin;
         observed.before(&playback, step);
-        let applied = playback.take(step).map_err(|refused| format!("step {}: {refused}", index + 1))?;
-        observed.after(&mut playback, step, applied);
+        playback.take(step).map_err(|refused| format!("step {}: {refused}", index + 1))?;
+        observed.after(&mut playback, step);
         pieces.push(Piece { id: index as u32 + 1, step: step.clone(), origin });
         if !playback.world.violations.is_empty() {
             break;

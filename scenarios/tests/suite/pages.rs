@@ -1,0 +1,93 @@
+//! Pages: what they hold, and that a browser shows them without anything from elsewhere.
+
+use std::path::Path;
+use std::process::Command;
+
+use seedbed::{exit, shipped, testing};
+
+use crate::folder::Folder;
+
+/// At most so many bytes for a campaign of ten thousand runs.
+const PAGE_BYTES_MAX: u64 = 5_000_000;
+
+fn run(folder: &Folder, command: &str) -> (u8, String) {
+    let place = folder.0.display().to_string();
+    let arguments: Vec<String> = command.split_whitespace().map(|word| word.replace('@', &place)).collect();
+    testing::command(&shipped(), &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Shows the page in a browser, where there is one: what its console says, and whether there is a picture of it.
+fn browse(page: &Path, picture: &Path) -> Option<(String, bool)> {
+    let browser = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|found| found.status.success()))?;
+    let shown = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--window-size=1400,2000"])
+        // Nothing may be asked of the network: no name is found, and to ask is an error on the console.
+        .arg("--host-resolver-rules=MAP * ~NOTFOUND")
+        .arg(format!("--screenshot={}", picture.display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .ok()?;
+    let said = String::from_utf8_lossy(&shown.stderr);
+    let console = said.lines().filter(|line| line.contains("CONSOLE") || line.contains("ERR_")).collect::<Vec<_>>();
+    let drawn = std::fs::read(picture).is_ok_and(|bytes| bytes.starts_with(b"\x89PNG") && bytes.len() > 20_000);
+    Some((console.join("\n"), drawn))
+}
+
+fn shows(page: &Path, picture: &Path) {
+    match browse(page, picture) {
+        Some((console, drawn)) => {
+            assert_eq!(console, "", "{}", page.display());
+            assert!(drawn, "{} is drawn", page.display());
+        }
+        None => eprintln!("not run: there is no Chromium to show {}", page.display()),
+    }
+}
+
+#[test]
+fn a_campaign_of_ten_thousand_runs_is_a_page_of_its_own() {
+    let folder = Folder::new("page-campaign");
+    let (code, said) = run(&folder, "run leasing seqpair --seeds 0..900 --mutant no-sequence-pairs --html @/page");
+    assert_eq!(code, exit::SAFETY, "{said}");
+    let page = folder.0.join("page/index.html");
+    let text = std::fs::read_to_string(&page).expect("the page is written");
+    assert!((text.len() as u64) < PAGE_BYTES_MAX, "{} bytes", text.len());
+    let pictures = text.matches("class=\"spacetime\"").count();
+    assert!(pictures >= 15, "{pictures} falls are drawn");
+    let elsewhere = text.replace("http://www.w3.org/2000/svg", "");
+    assert!(!elsewhere.contains("http://") && !elsewhere.contains("https://"), "it asks for nothing");
+    shows(&page, &folder.0.join("campaign.png"));
+}
+
+#[test]
+fn a_failure_made_small_is_a_page_of_its_own() {
+    let folder = Folder::new("page-failure");
+    let shrunk = "shrink leasing/race --seed 0 --mutant no-sequence-pairs --html @/small.html";
+    let (code, said) = run(&folder, shrunk);
+    assert_eq!(code, exit::SAFETY, "{said}");
+    let page = folder.0.join("small.html");
+    let text = std::fs::read_to_string(&page).expect("the page is written");
+    assert!(text.contains("owner-2") && text.contains("1-minimal") && text.contains("no longer after step"));
+    shows(&page, &folder.0.join("small.png"));
+}
+
+#[test]
+fn a_run_is_told_in_every_format() {
+    let folder = Folder::new("page-formats");
+    let told = |format: &str| {
+        let command = format!("replay leasing/race --seed 0 --mutant no-sequence-pairs --format {format}");
+        let (code, said) = run(&folder, &command);
+        assert_eq!(code, exit::SAFETY, "{said}");
+        said
+    };
+    assert!(told("diagram").starts_with("        time  manager       owner-1"));
+    assert!(told("svg").starts_with("<svg xmlns"));
+    assert!(told("html").starts_with("<!doctype html>"));
+    assert!(told("mermaid").starts_with("sequenceDiagram\n    participant n0 as manager"));
+    assert!(told("shiviz").contains("manager {\"manager\":1}\n"));
+    for format in ["perfetto", "itf", "json"] {
+        let text = told(format);
+        serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{format}: {error}"));
+    }
+}
