@@ -32,9 +32,8 @@ pub fn merged(records: Vec<(String, CampaignRecord)>) -> Result<CampaignRecord, 
         }
         merged.pins.extend(record.pins);
         for scenario in record.scenarios {
-            match merged.scenarios.iter().find(|other| other.name == scenario.name) {
-                Some(other) => same(&name, &scenario, &first, other)?,
-                None => {}
+            if let Some(other) = merged.scenarios.iter().find(|other| other.name == scenario.name) {
+                same(&name, &scenario, &first, other)?;
             }
             merged.scenarios.push(scenario);
         }
