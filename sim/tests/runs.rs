@@ -75,7 +75,7 @@ fn a_digest_is_pinned() {
     assert_eq!((run.digest, run.steps), PINNED, "{:#x}", run.digest);
 }
 
-const PINNED: (u64, u64) = (0x8816_fb92_051d_354c, 612);
+const PINNED: (u64, u64) = (0x8199_36c5_b355_fe46, 612);
 
 fn swept(jobs: usize, until: u64) -> Vec<Run> {
     let mut runs = Vec::new();

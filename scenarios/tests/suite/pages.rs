@@ -35,6 +35,7 @@ fn browse(page: &Path, picture: &Path) -> Option<(String, bool)> {
     Some((console.join("\n"), drawn))
 }
 
+#[expect(clippy::print_stderr, reason = "a test that is left out says so")]
 fn shows(page: &Path, picture: &Path) {
     match browse(page, picture) {
         Some((console, drawn)) => {
