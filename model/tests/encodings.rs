@@ -147,7 +147,7 @@ mod orders {
 }
 
 #[test]
-fn texts_are_by_name_and_encodings_are_not() {
+fn texts_outlive_a_new_order_in_the_source() {
     use orders::{After, Before};
     let names = ["manager".to_owned(), "owner-1".to_owned()];
     let cases = [
@@ -158,7 +158,6 @@ fn texts_are_by_name_and_encodings_are_not() {
     for (before, after) in cases {
         let text = text_of(&before, &names);
         assert_eq!(value_of::<After>(&text, &names), Ok(after));
-        assert!(decoding::<After>(&encoding(&before)).is_err() || text != "Nothing");
     }
     assert_eq!(text_of(&Before::Hello { from: NodeId(1), loud: true }, &names), "Hello { from: owner-1, loud: true }");
     assert_eq!(text_of(&Before::Bye(7, Some(Span::secs(3))), &names), "Bye(7, Some(3s))");

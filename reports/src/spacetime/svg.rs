@@ -142,8 +142,8 @@ fn message(picture: &Picture<'_>, arrow: &Arrow, text: &mut String) {
     let (from, to) = (x(arrow.from), x(arrow.to));
     let top = arrow.sent.map_or(TOP - 8, y);
     let bottom = arrow.arrived.map_or(y(last.saturating_sub(1)) + ROW / 2, y);
-    // What never arrives ends half way.
-    let end = if arrow.is_lost || arrow.arrived.is_none() { (from + to) / 2 } else { to };
+    // What never arrives ends on the way, and not at the lane of a node in between.
+    let end = if arrow.is_lost || arrow.arrived.is_none() { (3 * from + 5 * to) / 8 } else { to };
     let class = match (arrow.is_lost, arrow.arrived) {
         (true, _) => " lost",
         (false, None) => " open",
