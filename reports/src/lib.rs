@@ -8,7 +8,7 @@
 //! - [`failure`]: the block that a failure prints, ending in what to paste and where it came from.
 //! - [`campaign`], [`check`], [`kills`]: what `run`, `check` and `mutants` say at their end.
 //! - [`statistics`]: what a campaign says of the seeds that it did not run, and what it exercised.
-//! - [`plan`]: a campaign cut into shards.
+//! - [`plan`], [`manifest`]: a campaign cut into shards, for a person and for an engine that runs them.
 //! - [`history`]: judged client histories, in words and as pictures.
 //! - [`spacetime`]: a run as a picture, or as what other tools read; [`page`]: pages that need nothing else.
 //! - [`json`]: result files.
@@ -21,6 +21,7 @@ pub mod history;
 pub mod json;
 pub mod junit;
 pub mod kills;
+pub mod manifest;
 pub mod number;
 pub mod page;
 pub mod plan;

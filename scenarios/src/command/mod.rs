@@ -1,6 +1,7 @@
 //! The command: its verbs, their flags, and how it ends.
 
 mod check;
+mod emit;
 mod flags;
 mod history;
 mod list;
@@ -58,6 +59,8 @@ enum Verb {
     Plan(plan::Args),
     /// Merges the results of shards, in any order
     Merge(merge::Args),
+    /// Writes a campaign over many machines for an engine that exists: shards and merge
+    Emit(emit::Args),
 }
 
 /// The whole program of a crate with protocols of its own: reads the command line, does what it says, and ends with
@@ -120,6 +123,7 @@ fn dispatch(registry: &Registry, command: &str, verb: &Verb, console: &mut Conso
         Verb::History(args) => history::run(args, console),
         Verb::Plan(args) => plan::run(registry, command, args, console),
         Verb::Merge(args) => merge::run(args, console),
+        Verb::Emit(args) => emit::run(registry, command, args, console),
     }
 }
 
