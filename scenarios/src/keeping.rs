@@ -52,7 +52,8 @@ impl Keep {
     }
 
     fn path(&self, record: &ScenarioRecord) -> PathBuf {
-        let name = record.name.replace('/', "-");
+        // A dot is in no protocol's name: no two scenarios share a file.
+        let name = record.name.replace('/', ".");
         let seeds = record.seeds.replace("..", "-");
         self.folder.join(format!("{name}-{seeds}.checkpoint"))
     }

@@ -109,8 +109,10 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     }
     let codes = record.scenarios.iter().map(|scenario| scenario.code);
     record.code = exit::lowest(codes.chain(record.pins.iter().map(|pin| pin.code)));
-    console.say(&campaign::summary(&record))?;
+    // Whichever of the two fails, the other is there: a full disk does not silence a finding, a closed pipe loses none.
+    let said = console.say(&campaign::summary(&record));
     write_results(args, &record)?;
+    said?;
     if let Some(folder) = &args.html {
         let examples = examples(&chosen, &record, &paste, console)?;
         write_file(&folder.join("index.html"), &page::campaign::html(&record, &examples))?;
