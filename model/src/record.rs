@@ -95,6 +95,9 @@ pub struct ScenarioRecord {
     pub name: String,
     /// What it is about.
     pub story: String,
+    /// Where it is written, if that lies in the workspace or is a user's own file.
+    #[serde(default)]
+    pub source: Option<SourceLine>,
     /// What ran.
     pub subject: Subject,
     /// `holds`, or `violated: ` and a property.
@@ -162,6 +165,15 @@ pub struct ScenarioRecord {
     pub remarks: Vec<String>,
     /// The exit code of this scenario alone.
     pub code: u8,
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SourceLine {
+    /// From the root of the workspace, or as the caller named it.
+    pub file: String,
+    /// From 1.
+    pub line: u64,
 }
 
 /// What is judged of a scenario, beside its expectation.

@@ -11,12 +11,14 @@
 //! - [`plan`], [`manifest`]: a campaign cut into shards, for a person and for an engine that runs them.
 //! - [`history`]: judged client histories, in words and as pictures.
 //! - [`spacetime`]: a run as a picture, or as what other tools read; [`page`]: pages that need nothing else.
+//! - [`github`]: a campaign as annotations and as the summary of a step.
 //! - [`json`]: result files.
 //! - [`junit`]: what continuous integration reads.
 
 pub mod campaign;
 pub mod check;
 pub mod failure;
+pub mod github;
 pub mod history;
 pub mod json;
 pub mod junit;

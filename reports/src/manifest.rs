@@ -1,7 +1,13 @@
-//! Manifests: a campaign over many machines, as an engine that exists runs it.
+//! Manifests: a campaign over many machines, as an engine that exists runs it. Each is a file of the folder `manifest`,
+//! with `@names@` in it that are filled in.
 //!
 //! A shard that found something ends well, as its results are what counts: the merge has the verdict. Only a shard that
 //! could not run ends badly.
+
+use seedbed_model::Span;
+
+/// Ends a shard well if it ran: exit codes from 10 on are findings, and are in its results.
+const CODE: &str = "code=$?; test \"$code\" -eq 0 || test \"$code\" -ge 10";
 
 /// A campaign for an engine.
 #[derive(Debug, Clone, Copy)]
@@ -10,90 +16,50 @@ pub struct Campaign<'a> {
     pub shards: u64,
     /// The line that runs a shard, which stands in it as `$shard`. No line break.
     pub run: &'a str,
-    /// The line that merges `shard-*.json`. No line break.
+    /// The line that merges `shard-*.json`, to which flags are added. No line break.
     pub merge: &'a str,
 }
 
 impl Campaign<'_> {
-    /// Shell lines that run the shard `$shard`.
-    fn shard_lines(&self) -> [&str; 2] {
-        // Exit codes from 10 on are findings; they are in the results.
-        [self.run, "code=$?; test \"$code\" -eq 0 || test \"$code\" -ge 10"]
+    /// The manifest: each name of the campaign's, or of `more`, where it stands in the template.
+    fn fill(&self, template: &str, more: &[(&str, &str)]) -> String {
+        let shards = self.shards.to_string();
+        let own = [("shards", shards.as_str()), ("run", self.run), ("merge", self.merge), ("code", CODE)];
+        let value = |name: &str| own.iter().chain(more).find(|(other, _)| *other == name).map(|(_, value)| *value);
+        let (mut text, mut rest) = (String::new(), template);
+        while let Some((before, behind)) = rest.split_once('@') {
+            text.push_str(before);
+            let filled = behind.split_once('@').and_then(|(name, after)| Some((value(name)?, after)));
+            let (piece, after) = filled.unwrap_or(("@", behind));
+            text.push_str(piece);
+            rest = after;
+        }
+        text + rest
     }
 }
 
-/// An Indexed Job for the shards and a Job that merges once they have all written. `image` has the command in it, `claim`
-/// is a volume that all of them may write.
-pub fn kubernetes(campaign: &Campaign<'_>, image: &str, claim: &str) -> String {
-    let shards = campaign.shards;
-    let [run, code] = campaign.shard_lines();
-    let (run, merge) = (indented(&["shard=$((JOB_COMPLETION_INDEX + 1))", run, code], 14), campaign.merge);
-    let wait = format!("until test \"$(ls shard-*.json 2>/dev/null | wc -l)\" -ge {shards}; do sleep 5; done");
-    let merge = indented(&[&wait, merge], 14);
-    let head = |name: &str| format!("apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {name}\nspec:\n");
-    let pod = |lines: &str| {
-        format!(
-            "  backoffLimit: 0\n  template:\n    spec:\n      restartPolicy: Never\n      containers:\n        - name: \
-             seedbed\n          image: {}\n          workingDir: /results\n          command:\n            - /bin/sh\n\
-             \x20           - -c\n            - |\n{lines}          volumeMounts:\n            - name: results\n\
-             \x20             mountPath: /results\n      volumes:\n        - name: results\n          \
-             persistentVolumeClaim:\n            claimName: {}\n",
-            quoted(image),
-            quoted(claim)
-        )
-    };
-    let indexed = format!("  completionMode: Indexed\n  completions: {shards}\n  parallelism: {shards}\n");
-    let (shards, merging) = (head("seedbed-shards"), head("seedbed-merge"));
-    format!("{shards}{indexed}{}---\n{merging}{}", pod(&run), pod(&merge))
+/// An Indexed Job for the shards and a Job that merges once they have all written, or after `wait` what there is. `image`
+/// has the command in it, `claim` is a volume that all of them may write.
+pub fn kubernetes(campaign: &Campaign<'_>, image: &str, claim: &str, wait: Span) -> String {
+    let seconds = wait.0.div_ceil(1_000_000_000).to_string();
+    let more = [("image", &*quoted(image)), ("claim", &*quoted(claim)), ("wait", &*seconds)];
+    campaign.fill(include_str!("manifest/kubernetes.yaml"), &more)
 }
 
-/// A workflow with a matrix of shards and a job that merges.
+/// A workflow with a matrix of shards and a job that merges, with annotations and a summary.
 pub fn github(campaign: &Campaign<'_>) -> String {
     let numbers: Vec<String> = (1..=campaign.shards).map(|shard| shard.to_string()).collect();
-    let [run, code] = campaign.shard_lines();
-    let run = indented(&["set +e", run, code], 10);
-    let merge = indented(&[campaign.merge], 10);
-    format!(
-        "name: campaign\non: workflow_dispatch\njobs:\n  shard:\n    runs-on: ubuntu-latest\n    strategy:\n      \
-         fail-fast: false\n      matrix:\n        shard: [{}]\n    env:\n      shard: ${{{{ matrix.shard }}}}\n    \
-         steps:\n      - uses: actions/checkout@v4\n      - run: |\n{run}      - uses: actions/upload-artifact@v4\n        \
-         with:\n          name: shard-${{{{ matrix.shard }}}}\n          path: shard-${{{{ matrix.shard }}}}.json\n  \
-         merge:\n    needs: shard\n    if: always()\n    runs-on: ubuntu-latest\n    steps:\n      - uses: \
-         actions/checkout@v4\n      - uses: actions/download-artifact@v4\n        with:\n          pattern: shard-*\n          \
-         merge-multiple: true\n      - run: |\n{merge}      - uses: actions/upload-artifact@v4\n        if: always()\n        \
-         with:\n          name: merged\n          path: merged.json\n",
-        numbers.join(", ")
-    )
+    campaign.fill(include_str!("manifest/github.yaml"), &[("numbers", &numbers.join(", "))])
 }
 
 /// A pipeline with parallel shards and a job that merges.
 pub fn gitlab(campaign: &Campaign<'_>, image: &str) -> String {
-    let [run, code] = campaign.shard_lines();
-    let run = indented(&["shard=$CI_NODE_INDEX", "set +e", run, code], 6);
-    let merge = indented(&[campaign.merge], 6);
-    format!(
-        "image: {}\nstages: [shards, merge]\nshard:\n  stage: shards\n  parallel: {}\n  script:\n    - |\n{run}  \
-         artifacts:\n    when: always\n    paths:\n      - shard-*.json\nmerge:\n  stage: merge\n  when: always\n  script:\n    \
-         - |\n{merge}  artifacts:\n    when: always\n    paths:\n      - merged.json\n",
-        quoted(image),
-        campaign.shards
-    )
+    campaign.fill(include_str!("manifest/gitlab.yaml"), &[("image", &quoted(image))])
 }
 
 /// A script: started by hand it submits itself as an array of shards, and a job that merges after them.
 pub fn slurm(campaign: &Campaign<'_>) -> String {
-    let [run, code] = campaign.shard_lines();
-    format!(
-        "#!/bin/bash\n# Start it on a login node, in a folder that all nodes share: bash FILE\n#SBATCH \
-         --job-name=seedbed\n#SBATCH --ntasks=1\ncase \"${{1:-submit}}\" in\n  submit)\n    array=$(sbatch --parsable \
-         --array=1-{} \"$0\" shard) || exit\n    sbatch --dependency=\"afterany:$array\" \"$0\" merge\n    ;;\n  shard)\n    \
-         shard=$SLURM_ARRAY_TASK_ID\n    {run}\n    {code}\n    ;;\n  merge)\n    {}\n    ;;\nesac\n",
-        campaign.shards, campaign.merge
-    )
-}
-
-fn indented(lines: &[&str], spaces: usize) -> String {
-    lines.iter().map(|line| format!("{:spaces$}{line}\n", "")).collect()
+    campaign.fill(include_str!("manifest/slurm.sh"), &[])
 }
 
 /// A text as a scalar of YAML.
@@ -122,7 +88,7 @@ mod tests {
 
     #[test]
     fn kubernetes_runs_an_indexed_job_and_merges() {
-        let found = documents(&kubernetes(&CAMPAIGN, "registry/seed:1", "it's"));
+        let found = documents(&kubernetes(&CAMPAIGN, "registry/seed:1", "it's", Span::secs(90)));
         let [shards, merge] = found.as_slice() else { panic!("two jobs") };
         assert_eq!(shards["spec"]["completionMode"], "Indexed");
         assert_eq!((&shards["spec"]["completions"], &shards["spec"]["parallelism"]), (&3.into(), &3.into()));
@@ -132,20 +98,31 @@ mod tests {
         assert_eq!(container["volumeMounts"][0]["mountPath"], container["workingDir"]);
         let lines: Vec<&str> = text(&container["command"][2]).lines().collect();
         assert_eq!(lines[..2], ["shard=$((JOB_COMPLETION_INDEX + 1))", CAMPAIGN.run]);
-        assert_eq!(text(&pod(merge)["containers"][0]["command"][2]).lines().last(), Some(CAMPAIGN.merge));
+        let merging = pod(merge)["containers"][0]["command"][2].clone();
+        let merging = text(&merging);
+        assert!(merging.lines().last().is_some_and(|line| line.starts_with(CAMPAIGN.merge)), "{merging}");
+        assert!(merging.contains("-lt 3 && test \"$waited\" -lt 90;"), "{merging}");
         assert_eq!(pod(merge)["volumes"][0]["persistentVolumeClaim"]["claimName"], "it's");
-        assert!(shards["spec"]["backoffLimit"] == 0 && pod(shards)["restartPolicy"] == "Never");
+        assert!(
+            merge["spec"]["backoffLimit"] == 0 && pod(merge)["restartPolicy"] == "Never",
+            "a finding is not tried again"
+        );
     }
 
     #[test]
     fn github_runs_a_matrix_and_merges() {
-        let found = &documents(&github(&CAMPAIGN))[0]["jobs"];
+        let workflow = &documents(&github(&CAMPAIGN))[0];
+        assert_eq!(workflow["env"]["SEEDBED_REVISION"], "${{ github.sha }}");
+        let found = &workflow["jobs"];
+        assert_eq!(found["shard"]["steps"][0]["uses"], "actions/checkout@v4");
         assert_eq!(found["shard"]["strategy"]["matrix"]["shard"], Value::from(vec![1, 2, 3]));
         assert_eq!(found["shard"]["env"]["shard"], "${{ matrix.shard }}");
         assert!(text(&found["shard"]["steps"][1]["run"]).contains(CAMPAIGN.run));
         assert_eq!(found["shard"]["steps"][2]["with"]["path"], "shard-${{ matrix.shard }}.json");
         assert_eq!(found["merge"]["needs"], "shard");
-        assert_eq!(text(&found["merge"]["steps"][2]["run"]).trim_end(), CAMPAIGN.merge);
+        let merging = text(&found["merge"]["steps"][2]["run"]);
+        assert!(merging.starts_with(CAMPAIGN.merge), "{merging}");
+        assert!(merging.trim_end().ends_with("--github --step-summary \"$GITHUB_STEP_SUMMARY\""), "{merging}");
     }
 
     #[test]
@@ -154,6 +131,20 @@ mod tests {
         assert_eq!(found["shard"]["parallel"], 3);
         assert!(text(&found["shard"]["script"][0]).starts_with("shard=$CI_NODE_INDEX\n"));
         assert!(text(&found["shard"]["script"][0]).contains(CAMPAIGN.run));
-        assert_eq!(text(&found["merge"]["script"][0]).trim_end(), CAMPAIGN.merge);
+        assert!(text(&found["merge"]["script"][0]).starts_with(CAMPAIGN.merge));
+        assert_eq!(found["merge"]["artifacts"]["reports"]["junit"], "merged.xml");
+    }
+
+    #[test]
+    fn what_is_filled_in_is_not_filled_in_again() {
+        let campaign = Campaign { run: "run '@merge@' me@home", ..CAMPAIGN };
+        assert_eq!(campaign.fill("a@b: @run@ @shards@@x@", &[("x", "y")]), "a@b: run '@merge@' me@home 3y");
+    }
+
+    #[test]
+    fn slurm_runs_an_array_and_merges_after_any_end() {
+        let script = slurm(&CAMPAIGN);
+        assert!(script.contains("--array=1-3 ") && script.contains("--dependency=\"afterany:"), "{script}");
+        assert!(script.contains(&format!("    {}\n    {CODE}\n", CAMPAIGN.run)) && !script.contains('@'), "{script}");
     }
 }

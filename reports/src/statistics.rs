@@ -27,24 +27,26 @@ fn chance(chance: &Chance) -> String {
     format!("{} falls in {} of the seeds ({low} to {high} at 95 %){detect}", chance.property, percent(chance.share))
 }
 
-fn clean(record: &ScenarioRecord) -> Option<String> {
+pub(crate) fn clean(record: &ScenarioRecord) -> Option<String> {
     let bound = percent(record.clean_bound?);
     Some(format!("nothing fell: fewer than {bound} of all seeds do (95 %, rule of three)"))
 }
 
 /// When marks and goals were first reached: the sooner, the less is to be expected of more seeds.
-fn saturation(record: &ScenarioRecord) -> Option<String> {
+pub(crate) fn saturation(record: &ScenarioRecord) -> Option<String> {
     let mut firsts: Vec<u64> = record.coverage.values().map(|reach| reach.first).collect();
     firsts.sort_unstable();
     let last = firsts.last()?;
-    let before = |seed: u64| {
-        let spans = record.done.iter().map(|span| span.to.min(seed.saturating_add(1)).saturating_sub(span.from));
-        percent(spans.sum::<u64>() as f64 / record.runs.max(1) as f64)
-    };
+    let before = |seed: u64| percent(runs_until(record, seed) as f64 / record.runs.max(1) as f64);
     let most = firsts[(firsts.len() * 9).div_ceil(10) - 1];
     let count = number::counted(firsts.len() as u64, "mark and goal").replace("mark and", "marks and");
     (!record.done.is_empty())
         .then(|| format!("{count} reached, 90 % of them within {} of the seeds, the last at seed {last}", before(most)))
+}
+
+/// How many of the runs have a seed up to this one.
+pub(crate) fn runs_until(record: &ScenarioRecord, seed: u64) -> u64 {
+    record.done.iter().map(|span| span.to.min(seed.saturating_add(1)).saturating_sub(span.from)).sum()
 }
 
 /// For each kind of fault, in how many runs it was in force, and in how many of these each of the rarest marks and
@@ -80,7 +82,7 @@ fn columns(record: &ScenarioRecord) -> Option<Vec<&str>> {
 }
 
 /// A part of a whole with the digits that tell something.
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         _ if percent >= 10.0 || percent == 0.0 => format!("{percent:.0} %"),

@@ -210,6 +210,7 @@ impl Campaign<'_> {
         Ok(ScenarioRecord {
             name: self.scenario.name.clone(),
             story: self.scenario.story.clone(),
+            source: self.scenario.written.clone(),
             subject: self.subject()?,
             expect: self.scenario.expect.to_string(),
             seeds: self.seeds.to_string(),

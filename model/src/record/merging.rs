@@ -21,31 +21,27 @@ const BLOCK_SIZE: u64 = 100;
 /// If there is none, or they are not of one schema, revision and scenario, or one contradicts itself: a line that
 /// names the first culprit.
 pub fn merged(records: Vec<(String, CampaignRecord)>) -> Result<CampaignRecord, String> {
-    let mut all = records.into_iter();
-    let Some((first, mut merged)) = all.next() else { return Err("there is nothing to merge".into()) };
-    check(&first, &merged)?;
-    for (name, record) in all {
+    let Some((first, header)) = records.first().map(|(name, record)| (name.clone(), record.header.clone())) else {
+        return Err("there is nothing to merge".into());
+    };
+    let mut all_pins = Vec::new();
+    // Of each scenario its results, and the file that had it first.
+    let mut by_name: BTreeMap<String, (String, Vec<ScenarioRecord>)> = BTreeMap::new();
+    for (name, record) in records {
         check(&name, &record)?;
-        if record.header.revision != merged.header.revision {
-            let (a, b) = (&merged.header.revision, &record.header.revision);
+        if record.header.revision != header.revision {
+            let (a, b) = (&header.revision, &record.header.revision);
             return Err(format!("{name}: revision {b}, but {first} is of {a}; merge results of one revision"));
         }
-        merged.pins.extend(record.pins);
-        for scenario in record.scenarios {
-            if let Some(other) = merged.scenarios.iter().find(|other| other.name == scenario.name) {
-                same(&name, &scenario, &first, other)?;
-            }
-            merged.scenarios.push(scenario);
+        all_pins.extend(record.pins);
+        for found in record.scenarios {
+            let (place, known) = by_name.entry(found.name.clone()).or_insert_with(|| (name.clone(), Vec::new()));
+            known.first().map_or(Ok(()), |other| same(&name, &found, place, other))?;
+            known.push(found);
         }
     }
-    merged.pins = pins(std::mem::take(&mut merged.pins));
-    let mut by_name: BTreeMap<String, Vec<ScenarioRecord>> = BTreeMap::new();
-    for scenario in std::mem::take(&mut merged.scenarios) {
-        by_name.entry(scenario.name.clone()).or_default().push(scenario);
-    }
-    merged.scenarios = by_name.into_values().filter_map(scenario).collect();
-    merged.code = 0;
-    Ok(merged)
+    let scenarios = by_name.into_values().filter_map(|(_, parts)| scenario(parts)).collect();
+    Ok(CampaignRecord { header, pins: pins(all_pins), scenarios, code: 0 })
 }
 
 fn check(name: &str, record: &CampaignRecord) -> Result<(), String> {
@@ -108,11 +104,13 @@ fn scenario(parts: Vec<ScenarioRecord>) -> Option<ScenarioRecord> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut falls: Vec<Fall> = Vec::new();
     let mut whole: Option<SeedSpan> = None;
+    let mut source = None;
     let mut seconds: f64 = 0.0;
     let mut merged = None;
     for mut part in parts {
         pieces.append(&mut part.pieces);
         falls.append(&mut part.falls);
+        source = [part.source.take(), source].into_iter().flatten().min();
         whole = part.whole.map(|span| whole.map_or(span, |whole| whole.hull(span))).or(whole);
         seconds = seconds.max(part.seconds);
         merged.get_or_insert(part);
@@ -123,6 +121,7 @@ fn scenario(parts: Vec<ScenarioRecord>) -> Option<ScenarioRecord> {
     merged.whole = whole;
     merged.seeds = whole.map(|whole| whole.to_string()).unwrap_or_default();
     merged.demanded = whole.map(SeedSpan::count);
+    merged.source = source;
     merged.seconds = seconds;
     merged.settle();
     Some(merged)

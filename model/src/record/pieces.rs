@@ -62,6 +62,9 @@ impl Piece {
         if !SIZES.contains(&self.len()) || !self.from.is_multiple_of(self.len()) {
             return Err(format!("{at} has {} check words; a piece is of 1, 100 or 10000 aligned seeds", self.len()));
         }
+        if self.from.checked_add(self.len()).is_none() {
+            return Err(format!("{at} goes beyond the last seed, {}", u64::MAX - 1));
+        }
         let holds = |seed: &u64| seed.checked_sub(self.from).is_some_and(|offset| offset < self.len());
         if !self.disagreed.keys().all(holds) {
             return Err(format!("{at} has seeds that disagree and are not in it"));
@@ -239,8 +242,9 @@ mod tests {
         let short = Piece { checks: vec![1; 99], ..whole.clone() };
         let shifted = Piece { from: 50, ..whole.clone() };
         let bare = Piece { tally: None, ..whole.clone() };
+        let beyond = Piece { from: u64::MAX, checks: vec![1], ..whole.clone() };
         let strange = Piece { disagreed: [(100, BTreeSet::new())].into(), ..whole };
-        for piece in [short, shifted, bare, strange] {
+        for piece in [short, shifted, bare, beyond, strange] {
             assert!(piece.check().is_err(), "{piece:?}");
         }
     }

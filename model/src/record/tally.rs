@@ -81,14 +81,14 @@ pub struct FallenRun {
 impl Tally {
     /// Adds the runs of `other`, none of which is among these.
     pub fn add(&mut self, other: &Tally) {
-        self.runs += other.runs;
+        self.runs = self.runs.saturating_add(other.runs);
         self.steps = self.steps.saturating_add(other.steps);
         self.messages = self.messages.saturating_add(other.messages);
         self.virtual_ns = self.virtual_ns.saturating_add(other.virtual_ns);
         self.digest = self.digest.wrapping_add(other.digest);
-        self.limited += other.limited;
-        self.unasserted += other.unasserted;
-        self.repeated += other.repeated;
+        self.limited = self.limited.saturating_add(other.limited);
+        self.unasserted = self.unasserted.saturating_add(other.unasserted);
+        self.repeated = self.repeated.saturating_add(other.repeated);
         for (name, reach) in &other.reached {
             self.reach(name, *reach);
         }
@@ -106,7 +106,7 @@ impl Tally {
         match self.reached.get_mut(name) {
             Some(reach) => {
                 reach.times = reach.times.saturating_add(more.times);
-                reach.runs += more.runs;
+                reach.runs = reach.runs.saturating_add(more.runs);
                 reach.first = reach.first.min(more.first);
             }
             None => {
@@ -120,10 +120,10 @@ impl Tally {
             self.faults.insert(kind.to_owned(), more.clone());
             return;
         };
-        exercise.runs += more.runs;
+        exercise.runs = exercise.runs.saturating_add(more.runs);
         for (name, runs) in &more.reached {
             match exercise.reached.get_mut(name) {
-                Some(count) => *count += runs,
+                Some(count) => *count = count.saturating_add(*runs),
                 None => {
                     exercise.reached.insert(name.clone(), *runs);
                 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use seedbed_model::record::merged;
-use seedbed_reports::{campaign, failure, json, junit};
+use seedbed_reports::failure;
 
-use crate::console::{Console, probe, write_file};
+use super::outputs::Outputs;
+use crate::console::Console;
 use crate::exit::{self, BadInput};
 use crate::{judging, results};
 
@@ -15,17 +16,12 @@ pub(crate) struct Args {
     /// Results of shards, as `run --json` wrote them, or merged ones; in any order, and one may be there twice
     #[arg(value_name = "RESULT", required = true)]
     files: Vec<PathBuf>,
-    /// Writes a JUnit file: a case for each hundred seeds
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Writes the merged results as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe(args.junit.as_ref())?;
-    probe(args.json.as_ref())?;
+    args.outputs.probe()?;
     let mut records = Vec::new();
     for path in &args.files {
         records.push((path.display().to_string(), results::read(path)?));
@@ -34,16 +30,11 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput
     record.scenarios.iter_mut().for_each(judging::judge);
     let codes = record.scenarios.iter().map(|scenario| scenario.code);
     record.code = exit::lowest(codes.chain(record.pins.iter().map(|pin| pin.code)));
-    let falls = record.scenarios.iter().flat_map(|scenario| &scenario.falls);
-    for fall in falls.filter(|fall| !fall.expected) {
-        console.say(&format!("{}\n", failure::block(&fall.first)))?;
-    }
-    console.say(&campaign::summary(&record))?;
-    if let Some(path) = &args.json {
-        write_file(path, &json::text(&record))?;
-    }
-    if let Some(path) = &args.junit {
-        write_file(path, &junit::text(&record).map_err(|why| BadInput::file(path.display().to_string(), why))?)?;
-    }
-    Ok(record.code)
+    let falls = record.scenarios.iter().flat_map(|scenario| &scenario.falls).filter(|fall| !fall.expected);
+    let blocks: String = falls.map(|fall| format!("{}\n", failure::block(&fall.first))).collect();
+    let said = console.say(&blocks);
+    args.outputs.put(&record, console)?;
+    // Whoever merges has the runs' results, and not what would draw them: the lines to paste do.
+    args.outputs.put_page(&record, &[])?;
+    said.map(|()| record.code)
 }

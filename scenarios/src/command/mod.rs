@@ -8,6 +8,7 @@ mod list;
 mod merge;
 mod mutants;
 mod order;
+mod outputs;
 mod plan;
 mod replay;
 mod run;

@@ -99,8 +99,12 @@ impl Cut {
         let seeds = self.seeds.map(|seeds| format!(" --seeds {seeds}")).unwrap_or_default();
         let paste = self.variation.paste(command, &self.revision);
         let shard = format!(" --shard {index}/{}", self.shards);
-        let stamp = format!(" --revision {} --json {}", quoted(&self.revision), file(index));
-        format!("{command} run{names}{seeds}{}{shard}{stamp}", paste.flags)
+        // Where nobody named one, the machine that runs it may know it, by `SEEDBED_REVISION`.
+        let revision = match self.revision.as_str() {
+            "unknown" => String::new(),
+            revision => format!(" --revision {}", quoted(revision)),
+        };
+        format!("{command} run{names}{seeds}{}{shard}{revision} --json {}", paste.flags, file(index))
     }
 }
 

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use seedbed_model::Span;
 use seedbed_model::record::{CampaignRecord, Header, PinRecord, ScenarioRecord};
+use seedbed_reports::failure;
 use seedbed_reports::page::campaign::Example;
-use seedbed_reports::{campaign, failure, json, junit, page};
 use seedbed_sim::Seed;
 
 use super::flags::{Planned, Variation, Work};
+use super::outputs::Outputs;
 use super::{replay, shrink};
 use crate::campaign::{Campaign, Paste};
 use crate::console::{Console, probe, write_file};
@@ -46,15 +47,6 @@ pub(crate) struct Args {
     /// How often it is kept
     #[arg(long, value_name = "SPAN", default_value = "30s")]
     checkpoint_every: Span,
-    /// Writes a JUnit file: a case for each hundred seeds
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Writes the results as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Writes a page, `index.html`, with the falls made small and drawn
-    #[arg(long, value_name = "DIR")]
-    html: Option<PathBuf>,
     /// Pins the first run that fell
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -67,18 +59,15 @@ pub(crate) struct Args {
     variation: Variation,
     #[command(flatten)]
     work: Work,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     args.variation.refuse_variant()?;
-    probe(args.junit.as_ref())?;
-    probe(args.json.as_ref())?;
+    args.outputs.probe()?;
     probe(args.trace.as_ref())?;
     probe(args.history.as_ref())?;
-    if let Some(folder) = &args.html {
-        let made = std::fs::create_dir_all(folder);
-        made.map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
-    }
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let chosen = chosen(&library, args)?;
     if args.history.is_some() && (chosen.len() > 1 || args.seed.is_none()) {
@@ -96,26 +85,28 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         scenarios: Vec::new(),
         code: 0,
     };
+    let mut said = Ok(());
     for (index, (face, scenario)) in chosen.iter().enumerate() {
         let deadline = deadline.share(chosen.len() - index);
         let Some(seeds) = seeds(args, scenario) else { continue };
         let whole = whole(args, scenario);
         let (keep, jobs) = (keep.as_ref(), args.work.jobs());
         let campaign = Campaign { face: *face, scenario, seeds, whole, keep, jobs, deadline, paste: &paste };
-        record.scenarios.push(one(&campaign, console)?);
+        let done = one(&campaign, console)?;
+        let falls = done.falls.iter().filter(|fall| !fall.expected);
+        let blocks: String = falls.map(|fall| format!("{}\n", failure::block(&fall.first))).collect();
+        // A stream that is closed ends no campaign: its results may go to files.
+        said = said.and(console.say(&blocks));
+        record.scenarios.push(done);
     }
     if record.scenarios.is_empty() {
         return Err(BadInput::flag("--shard: no scenario has a seed left for this shard; use fewer shards"));
     }
     let codes = record.scenarios.iter().map(|scenario| scenario.code);
     record.code = exit::lowest(codes.chain(record.pins.iter().map(|pin| pin.code)));
-    // Whichever of the two fails, the other is there: a full disk does not silence a finding, a closed pipe loses none.
-    let said = console.say(&campaign::summary(&record));
-    write_results(args, &record)?;
-    said?;
-    if let Some(folder) = &args.html {
-        let examples = examples(&chosen, &record, &paste, console)?;
-        write_file(&folder.join("index.html"), &page::campaign::html(&record, &examples))?;
+    said.and(args.outputs.put(&record, console))?;
+    if args.outputs.has_page() {
+        args.outputs.put_page(&record, &examples(&chosen, &record, &paste, console)?)?;
     }
     if let (Some(path), Some(seed), [(face, scenario)]) = (&args.history, args.seed, chosen.as_slice()) {
         replay::write_history(*face, scenario, seed, path)?;
@@ -225,9 +216,6 @@ fn one(campaign: &Campaign<'_>, console: &mut Console<'_>) -> Result<ScenarioRec
     let meter = console.meter(&campaign.scenario.name, campaign.seeds.demanded());
     let record = campaign.run(&meter)?;
     drop(meter);
-    for fall in record.falls.iter().filter(|fall| !fall.expected) {
-        console.say(&format!("{}\n", failure::block(&fall.first)))?;
-    }
     Ok(record)
 }
 
@@ -256,16 +244,6 @@ fn examples(
         examples.push(Example::of(&scenario.name, small));
     }
     Ok(examples)
-}
-
-fn write_results(args: &Args, record: &CampaignRecord) -> Result<(), BadInput> {
-    if let Some(path) = &args.json {
-        write_file(path, &json::text(record))?;
-    }
-    if let Some(path) = &args.junit {
-        write_file(path, &junit::text(record).map_err(|why| BadInput::file(path.display().to_string(), why))?)?;
-    }
-    Ok(())
 }
 
 /// Pins the first run that fell, expected or not; without one there is nothing to pin.

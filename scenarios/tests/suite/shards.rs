@@ -115,30 +115,6 @@ fn a_plan_is_what_its_shards_run() {
     assert_eq!(said(&words).0, 0, "{merge}");
 }
 
-/// Without Slurm: what it would run, by the shell that it would run it with.
-#[test]
-fn the_script_for_slurm_runs_its_shards_and_the_merge() {
-    let folder = Folder::new("slurm");
-    let campaign = ["leasing/clock-beyond-bound", "--seeds", "0..50"];
-    let call = env!("CARGO_BIN_EXE_seedbed");
-    let (code, script) = said(&[&["emit", "slurm"], &campaign[..], &["--shards", "3", "--call", call]].concat());
-    assert_eq!(code, 0, "{script}");
-    folder.write("campaign.sh", &script);
-    let bash = |part: &str, task: &str| {
-        let mut bash = Command::new("bash");
-        bash.args(["campaign.sh", part]).env("SLURM_ARRAY_TASK_ID", task).current_dir(&folder.0);
-        bash.stdout(Stdio::null()).status().expect("bash runs").code()
-    };
-    for task in ["2", "1", "3"] {
-        assert_eq!(bash("shard", task), Some(0), "task {task}");
-    }
-    assert_eq!(bash("merge", ""), Some(0));
-    let paste = |value: &serde_json::Value| value["scenarios"][0]["falls"][0]["first"]["seed"].clone();
-    let (merged, (_, whole)) = (results(&folder.0.join("merged.json")), run(&folder, "whole.json", &campaign));
-    assert_eq!(merged["scenarios"][0]["pieces"], whole["scenarios"][0]["pieces"]);
-    assert_eq!(paste(&merged), paste(&whole));
-}
-
 /// A campaign that takes a second or so, kept every few milliseconds.
 fn kept(checkpoints: &Path, json: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_seedbed"));
