@@ -69,7 +69,7 @@ pub fn annotations(record: &CampaignRecord) -> String {
     let all: Vec<String> = found.iter().map(of_failure).chain(of_others(record)).collect();
     let mut text: String = all.iter().take(ANNOTATION_COUNT_MAX).map(String::as_str).collect();
     if let more @ 1.. = all.len().saturating_sub(ANNOTATION_COUNT_MAX) {
-        let _ = writeln!(text, "::notice title=seedbed::{more} more are in the summary, which has all");
+        let _ = writeln!(text, "::notice title=seedbed::{more} more are not annotated: see the summary");
     }
     text
 }
@@ -235,7 +235,7 @@ smallest is seed 20 with 9 steps%0Areplay: seedbed replay a/b --seed 20 --mutant
         let groups = (0..14).map(|step| group(&format!("x{step}"), step, step)).collect();
         let text = annotations(&campaign(vec![scenario("a/b", groups)], 10));
         assert_eq!(text.matches("::error").count(), 10);
-        assert!(text.ends_with("::notice title=seedbed::4 more are in the summary, which has all\n"), "{text}");
+        assert!(text.ends_with("::notice title=seedbed::4 more are not annotated: see the summary\n"), "{text}");
     }
 
     #[test]

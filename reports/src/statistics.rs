@@ -85,6 +85,8 @@ fn columns(record: &ScenarioRecord) -> Option<Vec<&str>> {
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
+        // Nearly all is not all.
+        _ if percent > 99.0 && percent < 100.0 => "over 99 %".into(),
         _ if percent >= 10.0 || percent == 0.0 => format!("{percent:.0} %"),
         _ if percent >= 1.0 => format!("{percent:.1} %"),
         _ if percent >= 0.01 => format!("{percent:.2} %"),
@@ -142,5 +144,11 @@ crash     90      12
 loss   1,100       3
 ";
         assert_eq!(exercised(&record), expected);
+    }
+
+    #[test]
+    fn nearly_all_is_not_all() {
+        let texts = [0.0, 0.000_004, 0.001, 0.05, 0.5, 299.0 / 300.0, 1.0].map(percent);
+        assert_eq!(texts, ["0 %", "4.0e-4 %", "0.10 %", "5.0 %", "50 %", "over 99 %", "100 %"]);
     }
 }

@@ -6,7 +6,7 @@ use seedbed_model::TraceStep;
 use seedbed_model::record::{CampaignRecord, FailureGroup, ScenarioRecord, ShrinkRecord};
 
 use super::failure::{FILTER, Shown, part};
-use super::figures::figures;
+use super::figures::{chances, figures};
 use super::page;
 use crate::campaign::{outcome, result};
 use crate::spacetime::Picture;
@@ -128,6 +128,7 @@ fn scenario(index: usize, scenario: &ScenarioRecord, examples: &[Example], body:
     for remark in &scenario.remarks {
         let _ = writeln!(body, "<p class=\"bad\">{}</p>", escaped(remark));
     }
+    chances(scenario, body);
     for fall in &scenario.falls {
         let expected = if fall.expected { " as expected" } else { "" };
         let _ = writeln!(
@@ -179,7 +180,7 @@ fn groups(groups: &[FailureGroup], body: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use seedbed_model::record::{Failure, Fall, Header};
+    use seedbed_model::record::{Failure, Fall, Header, PinRecord};
 
     #[test]
     fn falls_are_shown_with_their_groups_and_runs() {
@@ -216,5 +217,18 @@ mod tests {
         assert!(text.contains("single-copy fell in 3 runs") && text.contains("1 not as expected"));
         assert!(text.contains("class=\"spacetime\"") && text.contains("renewed"));
         assert!(!html(&record, &[]).contains("class=\"spacetime\""), "nothing is drawn of a run that is not known");
+    }
+
+    #[test]
+    fn a_pin_that_drifted_is_in_the_title() {
+        let pin = PinRecord { name: "leasing/crisscross".into(), code: 18, ..PinRecord::default() };
+        let record = CampaignRecord {
+            header: Header::new("campaign", "unknown"),
+            pins: vec![pin],
+            scenarios: vec![ScenarioRecord::default()],
+            code: 18,
+        };
+        let title = "<h1 class=\"bad\">Campaign: each as expected, but 1 pinned run not as before (exit 18)</h1>";
+        assert!(html(&record, &[]).contains(title));
     }
 }

@@ -20,9 +20,8 @@ const CURVE_HEIGHT: f64 = 150.0;
 /// Around it, for what stands beside its axes [px].
 const CURVE_MARGIN: f64 = 34.0;
 
-/// All of them.
+/// What was reached, how soon, and what each fault met.
 pub(super) fn figures(scenario: &ScenarioRecord, body: &mut String) {
-    chances(scenario, body);
     if scenario.reached.is_empty() && scenario.missed.is_empty() {
         return;
     }
@@ -30,7 +29,7 @@ pub(super) fn figures(scenario: &ScenarioRecord, body: &mut String) {
         0 => String::new(),
         count => format!(", {count} missed"),
     };
-    let count = number::counted(scenario.reached.len() as u64, "goal or mark");
+    let count = goals_and_marks(scenario.reached.len());
     let open = if scenario.missed.is_empty() { "" } else { " open" };
     let _ = writeln!(body, "<details{open}><summary>{count} reached{missed}</summary>");
     coverage(scenario, body);
@@ -40,7 +39,7 @@ pub(super) fn figures(scenario: &ScenarioRecord, body: &mut String) {
 }
 
 /// How likely a seed makes each property fall; where nothing fell, how unlikely it is that one does.
-fn chances(scenario: &ScenarioRecord, body: &mut String) {
+pub(super) fn chances(scenario: &ScenarioRecord, body: &mut String) {
     if let Some(bound) = clean(scenario) {
         let _ = writeln!(body, "<p>{}</p>", escaped(&bound));
     }
@@ -69,6 +68,10 @@ fn chances(scenario: &ScenarioRecord, body: &mut String) {
 
 fn interval(chance: &Chance) -> String {
     format!("{} to {}", percent(chance.low), percent(chance.high))
+}
+
+fn goals_and_marks(count: usize) -> String {
+    if count == 1 { "1 goal or mark".into() } else { format!("{count} goals and marks") }
 }
 
 /// Goals and marks, each with how often and since when.
@@ -225,6 +228,7 @@ mod tests {
 
     fn shown(record: &ScenarioRecord) -> String {
         let mut body = String::new();
+        chances(record, &mut body);
         figures(record, &mut body);
         body
     }

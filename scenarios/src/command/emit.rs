@@ -16,10 +16,10 @@ pub(crate) struct Args {
     engine: Engine,
     #[command(flatten)]
     cut: Cut,
-    /// The command as the machines call it
+    /// The command as the machines call it [default: as this one is called]
     #[arg(long, value_name = "COMMAND")]
     call: Option<String>,
-    /// The container image, with the command in it; needed [for kubernetes and gitlab]
+    /// The container image, with the command in it; kubernetes and gitlab need one
     #[arg(long, value_name = "IMAGE", required_if_eq_any([("engine", "kubernetes"), ("engine", "gitlab")]))]
     image: Option<String>,
     /// The volume claim that results go to [for kubernetes]
@@ -32,13 +32,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Engine {
-    /// An Indexed Job, and a Job that merges
+    /// Two Jobs: an Indexed one of shards, and one that merges
     Kubernetes,
-    /// A matrix
+    /// A workflow: a matrix of shards, and a job that merges, annotates and summarises
     Github,
-    /// Parallel jobs
+    /// A pipeline: parallel shards, and a job that merges
     Gitlab,
-    /// A job array
+    /// A script that submits itself: an array of shards, and a job that merges
     Slurm,
 }
 

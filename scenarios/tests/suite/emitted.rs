@@ -142,3 +142,49 @@ fn what_slurm_runs_is_the_campaign() {
     let task = |index: usize| [("SLURM_ARRAY_TASK_ID", (index + 1).to_string()), ("LANG", "C".into())];
     runs(&folder, &["bash", "-c"], ["bash campaign.sh shard", "bash campaign.sh merge"], &task);
 }
+
+/// The place of the first annotation, and how often there is one.
+fn annotated(text: &str) -> (Option<(String, usize)>, usize) {
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("::error file=")).collect();
+    let place = lines.first().and_then(|line| {
+        let (file, rest) = line.split_once(",line=")?;
+        Some((file.to_owned(), rest.split_once(",title=")?.0.parse().ok()?))
+    });
+    (place, lines.len())
+}
+
+#[test]
+fn annotations_point_at_the_line_that_says_what_is_expected() {
+    let campaign = ["run", "leasing/race", "--seeds", "0..20", "--mutant", "no-sequence-pairs"];
+    let (code, text) = said(&[&campaign[..], &["--github"]].concat());
+    assert_eq!(code, exit::SAFETY, "{text}");
+    let (place, count) = annotated(&text);
+    let (file, line) = place.unwrap_or_else(|| panic!("no place: {text}"));
+    assert!((1..=10).contains(&count), "{count} annotations");
+    // From the root of the workspace, as GitHub wants it.
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&file);
+    let written = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let says = written.lines().nth(line - 1).unwrap_or_default();
+    assert!(says.starts_with("expect") || says.starts_with("protocol"), "{file}:{line}: {says}");
+    assert!(text.contains("%0Areplay: cargo seedbed replay leasing/race --seed "), "{text}");
+}
+
+#[test]
+fn a_user_s_scenario_is_annotated_where_it_lies_and_no_environment_asks_for_it() {
+    let folder = Folder::new("annotated");
+    let story = "protocol = \"lease-timers\"\nstory = \"s\"\nexpect = \"holds\"\nmutants = [\"no-margin\"]\n";
+    let rest = "[params]\nholders = 3\n[settings]\nduration = \"120s\"\nquiet = \"10s\"\n\
+                decisions = { min = \"0s\", max = \"3s\" }\n[settings.network]\ndelay-min = \"10ms\"\n\
+                delay-max = \"2500ms\"\n";
+    folder.write("lease-timers/mine.toml", &format!("{story}{rest}"));
+    let run = |flags: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_seedbed"));
+        command.args(["run", "lease-timers/mine", "--seeds", "0..400", "--scenarios"]).arg(&folder.0).args(flags);
+        let ended = command.env("GITHUB_ACTIONS", "true").output().expect("the campaign runs");
+        annotated(&String::from_utf8_lossy(&ended.stdout))
+    };
+    let file = folder.path("lease-timers/mine.toml");
+    let (place, count) = run(&["--github"]);
+    assert_eq!(place, Some((file, 3)), "{count} annotations");
+    assert_eq!(run(&[]).1, 0);
+}

@@ -146,6 +146,50 @@ fn killed_and_resumed(name: &str, count: u64) -> usize {
     kept_count
 }
 
+/// A disk that takes no more is played by a limit on the size of files: a write beyond it is an error, once the signal
+/// that it would send is ignored.
+const NO_ROOM: &str = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
+
+#[test]
+fn a_full_disk_is_one_error_and_loses_nothing() {
+    let folder = Folder::new("full");
+    let at = |name: &str| folder.0.join(name);
+    let (whole, resumed) = (at("whole.json"), at("resumed.json"));
+    assert!(kept(&at("whole"), &whole).status().is_ok());
+    let begun = kept(&at("kept"), &resumed).args(["--budget", "50ms"]).status().expect("the campaign runs");
+    assert!(begun.code().is_some(), "it ends when its time is over");
+    let files = || {
+        let files = std::fs::read_dir(at("kept")).expect("the folder").map(|file| file.expect("a file").path());
+        files.map(|path| (std::fs::read(&path).expect("it is ours"), path)).collect::<Vec<_>>()
+    };
+    let before = files();
+    assert!(!before.is_empty(), "something is kept");
+    let going_on = kept(&at("kept"), &resumed);
+    let full =
+        Command::new("bash").args(["-c", NO_ROOM]).arg(going_on.get_program()).args(going_on.get_args()).output();
+    let full = full.expect("bash runs");
+    let error = String::from_utf8_lossy(&full.stderr).into_owned();
+    assert_eq!(full.status.code(), Some(i32::from(exit::BAD_INPUT)), "{error}");
+    assert!(error.starts_with("error: ") && error.lines().count() == 1, "{error}");
+    assert!(error.contains("write the file: File too large"), "{error}");
+    assert_eq!(files(), before, "what was kept is as it was, and nothing lies beside it");
+    assert!(kept(&at("kept"), &resumed).status().is_ok());
+    assert_eq!(results(&resumed), results(&whole));
+}
+
+#[test]
+fn a_stream_that_takes_nothing_keeps_no_results_from_their_files() {
+    let folder = Folder::new("full-stream");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device is there");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seedbed"));
+    command.args(["run", "leasing/race", "--seeds", "0..20", "--mutant", "no-sequence-pairs", "--json"]);
+    let ended = command.arg(folder.0.join("a.json")).stdout(full).output().expect("the campaign runs");
+    let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(i32::from(exit::BAD_INPUT)), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert_eq!(results(&folder.0.join("a.json"))["scenarios"][0]["runs"], 20);
+}
+
 #[test]
 fn a_campaign_that_is_killed_goes_on() {
     assert!(killed_and_resumed("campaign-killed", 5) > 0, "no kill came after something was kept");
