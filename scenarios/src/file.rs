@@ -30,10 +30,15 @@ impl Source {
         }
     }
 
+    /// The line of a byte of the text, from 1.
+    pub(crate) fn line(&self, at: usize) -> u64 {
+        self.text[..at.min(self.text.len())].matches('\n').count() as u64 + 1
+    }
+
     /// An error at a byte range of the text. Columns count characters.
     pub(crate) fn at(&self, span: Range<usize>, message: impl Into<String>) -> BadInput {
         let before = &self.text[..span.start.min(self.text.len())];
-        let line = before.matches('\n').count() + 1;
+        let line = self.line(span.start) as usize;
         let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
         let message = message.into().trim_end().replace('\n', ", ");
         BadInput::Place { file: self.name.clone(), line, column, message }

@@ -21,13 +21,16 @@ mod exploration;
 mod face;
 mod file;
 mod frontier;
+mod gathering;
 mod history;
-mod kinds;
+mod judging;
+mod keeping;
 mod library;
 mod params;
 mod pin;
 mod pinned;
 mod registry;
+mod results;
 mod seeds;
 // Tests inside this crate do without the shipped protocols: to compile them twice takes minutes.
 #[cfg(not(test))]

@@ -22,6 +22,7 @@ mod determinism;
 mod drawing;
 mod faults;
 mod injection;
+mod kinds;
 mod mix;
 mod network;
 mod recording;
