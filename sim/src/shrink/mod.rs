@@ -19,8 +19,6 @@ mod measure;
 mod passes;
 mod pieces;
 
-use std::rc::Rc;
-
 use derive_where::derive_where;
 use seedbed_model::signature::Signature;
 use seedbed_model::{ExactScript, Protocol};
