@@ -29,7 +29,7 @@ pub fn sweep<P: Protocol>(
 
 /// [`sweep`], where `run` says how a seed is run: a pure function of the seed.
 pub fn sweep_with(
-    run: &(impl Fn(Seed) -> Run + Sync),
+    run: &(dyn Fn(Seed) -> Run + Sync),
     seeds: Range<u64>,
     jobs: usize,
     on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
