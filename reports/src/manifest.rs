@@ -6,8 +6,9 @@
 
 use seedbed_model::Span;
 
-/// Ends a shard well if it ran: exit codes from 10 on are findings, and are in its results.
-const CODE: &str = "code=$?; test \"$code\" -eq 0 || test \"$code\" -ge 10";
+/// Ends a shard well if it ran: exit codes from 10 on are findings, and are in its results; from 100 on something ended
+/// the command.
+const CODE: &str = "code=$?; test \"$code\" -eq 0 || { test \"$code\" -ge 10 && test \"$code\" -lt 100; }";
 
 /// A campaign for an engine.
 #[derive(Debug, Clone, Copy)]
@@ -146,5 +147,15 @@ mod tests {
         let script = slurm(&CAMPAIGN);
         assert!(script.contains("--array=1-3 ") && script.contains("--dependency=\"afterany:"), "{script}");
         assert!(script.contains(&format!("    {}\n    {CODE}\n", CAMPAIGN.run)) && !script.contains('@'), "{script}");
+    }
+
+    #[test]
+    fn a_shard_ends_well_if_it_ran() {
+        let ends_well = |code: i32| {
+            let line = format!("(exit {code}); {CODE}");
+            std::process::Command::new("sh").args(["-c", &line]).status().is_ok_and(|status| status.success())
+        };
+        assert!([0, 10, 18].into_iter().all(ends_well), "it passed, or found something");
+        assert!(![1, 2, 101, 137].into_iter().any(ends_well), "it refused, panicked, or was killed");
     }
 }
