@@ -1,8 +1,7 @@
-//! One try: some pieces, played from the start, or from where it was before with the same pieces.
+//! One try: some pieces, played from the start.
 
 use std::rc::Rc;
 
-use derive_where::derive_where;
 use seedbed_model::exact::Origin;
 use seedbed_model::signature::{Shape, Signature};
 use seedbed_model::{Choice, ExactScript, ExactStep, Local, Move, NodeClock, NodeId, Playback, Protocol, Span};
@@ -11,12 +10,6 @@ use super::Found;
 use super::limits::{Limits, note_disk};
 use super::measure::{Size, roughness};
 use super::pieces::{Piece, Pieces};
-
-/// A save is so many pieces behind the one before, at least; what is played again is cheaper than what is kept.
-const SAVE_EVERY_MIN: usize = 32;
-
-/// So many saves are kept, about; each is a world.
-const SAVE_COUNT_MAX: usize = 64;
 
 /// What tries have in common.
 pub(crate) struct Attempt<'a, P: Protocol> {
@@ -31,31 +24,13 @@ pub(crate) struct Attempt<'a, P: Protocol> {
 }
 
 /// A try under way.
-#[derive_where(Clone)]
 struct Play<P: Protocol> {
     playback: Playback<P>,
-    /// How many pieces were played.
-    count: usize,
     /// `numbers[id]` is the number of the step that the piece became; 0 for none.
     numbers: Vec<u32>,
     done: Pieces<P>,
     /// The next id for time that passes by itself.
     next: u32,
-}
-
-/// Tries under way along the smallest run so far: another that begins with the same pieces goes on from one of them.
-#[derive_where(Default)]
-pub(crate) struct Saves<P: Protocol> {
-    /// In the order of their counts.
-    plays: Vec<Play<P>>,
-}
-
-impl<P: Protocol> Saves<P> {
-    /// Forgets those that another run does not go through, which has only its first `common` pieces in common with the
-    /// one so far. Time that passes at the end of these may pass longer now.
-    pub(crate) fn keep(&mut self, common: usize) {
-        self.plays.retain(|play| play.count < common);
-    }
 }
 
 impl<'a, P: Protocol> Attempt<'a, P> {
@@ -71,13 +46,14 @@ impl<'a, P: Protocol> Attempt<'a, P> {
 
     /// Plays the pieces. The run as it happened, if it falls as it should.
     pub(crate) fn run(&self, pieces: &[Rc<Piece<P>>]) -> Option<Found<P>> {
-        self.run_like(&mut Saves::default(), pieces, 0)
-    }
-
-    /// The same, where the first `common` pieces are those of the run that the saves are of.
-    pub(crate) fn run_like(&self, saves: &mut Saves<P>, pieces: &[Rc<Piece<P>>], common: usize) -> Option<Found<P>> {
-        let mut play = self.resumed(saves, pieces, common);
-        for piece in &pieces[play.count..] {
+        let most = pieces.iter().map(|piece| piece.id).max().unwrap_or(0);
+        let mut play = Play {
+            playback: Playback::new(self.protocol, self.untimed, &self.clocks),
+            numbers: vec![0; most as usize + 1],
+            done: Vec::new(),
+            next: most + 1,
+        };
+        for piece in pieces {
             self.piece(&mut play, piece);
             if !play.playback.world.violations.is_empty() {
                 return self.judged(play);
@@ -85,30 +61,6 @@ impl<'a, P: Protocol> Attempt<'a, P> {
         }
         self.await_deadlines(&mut play);
         if play.playback.world.violations.is_empty() { None } else { self.judged(play) }
-    }
-
-    /// Where the first pieces lead: some of the first `common`.
-    fn resumed(&self, saves: &mut Saves<P>, pieces: &[Rc<Piece<P>>], common: usize) -> Play<P> {
-        let known = saves.plays.iter().rposition(|play| play.count <= common);
-        let mut play = known.map_or_else(|| self.begun(), |known| saves.plays[known].clone());
-        let stride = SAVE_EVERY_MIN.max(pieces.len() / SAVE_COUNT_MAX);
-        while play.count + stride <= common {
-            for piece in &pieces[play.count..play.count + stride] {
-                self.piece(&mut play, piece);
-            }
-            play.count += stride;
-            saves.plays.push(play.clone());
-            saves.plays.sort_by_key(|play| play.count);
-        }
-        let most = pieces.iter().map(|piece| piece.id).max().unwrap_or(0);
-        play.numbers.resize(play.numbers.len().max(most as usize + 1), 0);
-        play.next = play.next.max(most + 1);
-        play
-    }
-
-    fn begun(&self) -> Play<P> {
-        let playback = Playback::new(self.protocol, self.untimed, &self.clocks);
-        Play { playback, count: 0, numbers: Vec::new(), done: Vec::new(), next: 0 }
     }
 
     /// What is owed by an instant falls if time goes on until then.
@@ -220,9 +172,9 @@ impl<P: Protocol> Play<P> {
             return;
         }
         note_disk(&mut self.playback, step);
-        let place = piece.id as usize;
-        self.numbers.resize(self.numbers.len().max(place + 1), 0);
-        self.numbers[place] = number;
+        if let Some(place) = self.numbers.get_mut(piece.id as usize) {
+            *place = number;
+        }
         let step = self.playback.taken(step.what.clone());
         let same = step == piece.step;
         self.done.push(if same { Rc::clone(piece) } else { Rc::new(Piece { step, ..Piece::clone(piece) }) });

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use seedbed_model::{Choice, ExactStep, Move, NodeClock, NodeId, Protocol, Span};
 
-use super::attempt::{Attempt, Saves};
+use super::attempt::Attempt;
 use super::measure::{digits, is_odd};
 use super::pieces::{Piece, Pieces};
 use super::{Budget, Found, Progress};
@@ -15,8 +15,6 @@ use super::{Budget, Found, Progress};
 pub(crate) struct Search<'a, 'b, 'c, P: Protocol> {
     attempt: Attempt<'a, P>,
     best: Found<P>,
-    /// Along `best`.
-    saves: Saves<P>,
     budget: &'b mut Budget<'c>,
     tries: u64,
     is_over: bool,
@@ -24,7 +22,7 @@ pub(crate) struct Search<'a, 'b, 'c, P: Protocol> {
 
 impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     pub(crate) fn new(attempt: Attempt<'a, P>, best: Found<P>, budget: &'b mut Budget<'c>) -> Self {
-        Search { attempt, best, saves: Saves::default(), budget, tries: 0, is_over: false }
+        Search { attempt, best, budget, tries: 0, is_over: false }
     }
 
     /// Whether the end is 1-minimal; otherwise the budget ran out.
@@ -54,33 +52,31 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     /// Adopts the pieces that are kept, if they fall and are smaller.
     fn keep(&mut self, keep: &dyn Fn(usize, &Piece<P>) -> bool) -> bool {
         let pieces = &self.best.pieces;
-        let kept: Vec<bool> = pieces.iter().enumerate().map(|(index, piece)| keep(index, piece)).collect();
+        let kept = pieces.iter().enumerate().filter(|(index, piece)| keep(*index, piece));
+        let rest: Pieces<P> = kept.map(|(_, piece)| Rc::clone(piece)).collect();
         // What is left as it is cannot be smaller.
-        let Some(common) = kept.iter().position(|kept| !kept) else { return false };
-        let rest = pieces.iter().zip(kept).filter(|(_, kept)| *kept).map(|(piece, _)| Rc::clone(piece)).collect();
-        self.attempt(rest, common)
+        rest.len() < pieces.len() && self.attempt(&rest)
     }
 
-    /// Adopts other pieces, the first `common` of them as before, if they fall and are smaller.
-    fn attempt(&mut self, pieces: Pieces<P>, common: usize) -> bool {
+    /// Adopts other pieces, if they fall and are smaller.
+    fn attempt(&mut self, pieces: &[Rc<Piece<P>>]) -> bool {
         if !self.may_try() {
             return false;
         }
-        let found = self.attempt.run_like(&mut self.saves, &pieces, common);
-        self.adopt(found, common)
+        let found = self.attempt.run(pieces);
+        self.adopt(found)
     }
 
     /// Adopts the pieces with one of them changed, if they fall and are smaller.
     fn change(&mut self, index: usize, changed: Piece<P>) -> bool {
         let mut pieces = self.best.pieces.clone();
         pieces[index] = Rc::new(changed);
-        self.attempt(pieces, index)
+        self.attempt(&pieces)
     }
 
-    fn adopt(&mut self, found: Option<Found<P>>, common: usize) -> bool {
+    fn adopt(&mut self, found: Option<Found<P>>) -> bool {
         match found {
             Some(found) if found.measure() < self.best.measure() => {
-                self.saves.keep(common);
                 self.best = found;
                 true
             }
@@ -200,7 +196,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
         let mut pieces = self.best.pieces.clone();
         pieces[to] = Rc::new(Piece { step, ..Piece::clone(&pieces[to]) });
         pieces.remove(from);
-        self.attempt(pieces, from.min(to))
+        self.attempt(&pieces)
     }
 
     fn clocks(&mut self) {
@@ -211,7 +207,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
                 if (is_odd(&drawn) || drawn != NodeClock::EXACT) && simpler != drawn && self.may_try() {
                     self.attempt.clocks[index] = simpler;
                     let found = self.attempt.run(&self.best.pieces);
-                    if self.adopt(found, 0) {
+                    if self.adopt(found) {
                         break;
                     }
                     self.attempt.clocks[index] = drawn;
