@@ -2,6 +2,14 @@
 //!
 //! Files are JSON. Keys are in snake case, names in them in kebab case. A reader refuses another [`SCHEMA`].
 
+mod kills;
+mod merging;
+mod pieces;
+mod planning;
+mod seeds;
+mod statistics;
+mod tally;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -10,19 +18,23 @@ use crate::explore::Bounds;
 use crate::signature::Signature;
 use crate::trace::TraceStep;
 
-mod kills;
-
 pub use kills::{CleanRecord, Detection, Kill, KillRecord, Measured};
+pub use merging::merged;
+pub use pieces::{Piece, disagreed, done, joined, sum};
+pub use planning::{PlanRecord, ShardPlan, ShardSeeds};
+pub use seeds::SeedSpan;
+pub use statistics::Chance;
+pub use tally::{Exercise, FallenRun, Reach, Tally};
 
 /// The version of these types. Raised whenever a field changes its name, type or meaning.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What every result file begins with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// [`SCHEMA`] at the time of writing.
     pub schema: u32,
-    /// `campaign`, `check`, `kills` or `shrink`.
+    /// `campaign`, `check`, `kills`, `plan` or `shrink`.
     pub kind: String,
     /// The revision that ran, as the caller named it; `unknown` if nobody did.
     pub revision: String,
@@ -57,7 +69,7 @@ pub struct CampaignRecord {
     /// The pinned runs of their protocols, which ran first.
     #[serde(default)]
     pub pins: Vec<PinRecord>,
-    /// In the order they ran.
+    /// In the order of their names, in which they ran.
     pub scenarios: Vec<ScenarioRecord>,
     /// The exit code: 0 if all is as expected.
     pub code: u8,
@@ -85,6 +97,9 @@ pub struct ScenarioRecord {
     pub name: String,
     /// What it is about.
     pub story: String,
+    /// Where it is written, if that lies in the workspace or is a user's own file.
+    #[serde(default)]
+    pub source: Option<SourceLine>,
     /// What ran.
     pub subject: Subject,
     /// `holds`, or `violated: ` and a property.
@@ -103,14 +118,26 @@ pub struct ScenarioRecord {
     pub virtual_seconds: u64,
     /// Wall-clock time [s]. Differs from run to run; decides nothing.
     pub seconds: f64,
-    /// Digest over the runs' digests in seed order. 16 hex digits.
+    /// Digest over the runs' seeds and digests. 16 hex digits.
     pub digest: String,
     /// Marks taken and goals reached, with how often.
     pub reached: BTreeMap<String, u64>,
+    /// The same, with in how many runs and since which seed.
+    #[serde(default)]
+    pub coverage: BTreeMap<String, Reach>,
+    /// By kind of fault: what was reached in the runs that it was in force in.
+    #[serde(default)]
+    pub exercised: BTreeMap<String, Exercise>,
     /// Goals demanded and not reached.
     pub missed: Vec<String>,
     /// Properties that fell.
     pub falls: Vec<Fall>,
+    /// How likely a seed makes them fall, in the same order.
+    #[serde(default)]
+    pub chances: Vec<Chance>,
+    /// Where nothing fell: with a confidence of 95 %, no asserted property falls in more than this part of all seeds.
+    #[serde(default)]
+    pub clean_bound: Option<f64>,
     /// Runs that ended at a property which the scenario does not assert.
     pub unasserted: u64,
     /// Runs that reached the bound on steps: nothing is known of what would have followed.
@@ -121,10 +148,47 @@ pub struct ScenarioRecord {
     pub divergence: Option<String>,
     /// The runs in blocks, in seed order.
     pub blocks: Vec<Block>,
+    /// The seeds of the whole campaign, of which this may be a part; `None` for a single seed.
+    #[serde(default)]
+    pub whole: Option<SeedSpan>,
+    /// The seeds that were done.
+    #[serde(default)]
+    pub done: Vec<SeedSpan>,
+    /// Seeds of which several results are known that differ. What they are part of counts in `runs` alone.
+    #[serde(default)]
+    pub disagreed: Vec<u64>,
+    /// What the scenario demands.
+    #[serde(default)]
+    pub demand: Demand,
+    /// What all of the above is made of; empty for a single seed.
+    #[serde(default)]
+    pub pieces: Vec<Piece>,
     /// What is to be said, a line each.
     pub remarks: Vec<String>,
     /// The exit code of this scenario alone.
     pub code: u8,
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SourceLine {
+    /// From the root of the workspace, or as the caller named it.
+    pub file: String,
+    /// From 1.
+    pub line: u64,
+}
+
+/// What is judged of a scenario, beside its expectation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Demand {
+    /// The seeds over which goals and expectation are judged.
+    pub seeds: Option<SeedSpan>,
+    /// Goals that must be reached.
+    pub goals: Vec<String>,
+    /// The properties asserted; `None` for all.
+    pub properties: Option<Vec<String>>,
+    /// By property: the exit code of a fall that is not expected. Any other is a panic.
+    pub codes: BTreeMap<String, u8>,
 }
 
 /// A property that fell, over all runs of a scenario.

@@ -3,12 +3,14 @@
 use seedbed_model::record::{CampaignRecord, FailureGroup, Fall, PinRecord, ScenarioRecord};
 
 use crate::number;
+use crate::statistics;
 use crate::table::{Side, Table};
 
 /// Kinds of failure that are shown of a property.
 const KIND_COUNT_MAX: usize = 5;
 
-/// The summary table, and below it the remarks.
+/// The summary table, and below it the statistics and the remarks. What faults exercised is shown of a scenario that ran
+/// alone.
 pub fn summary(record: &CampaignRecord) -> String {
     let mut table = Table::new(&[
         ("scenario", Side::Left),
@@ -36,7 +38,18 @@ pub fn summary(record: &CampaignRecord) -> String {
     }
     let remarks: String = record.scenarios.iter().flat_map(remarks).collect();
     let kinds: String = record.scenarios.iter().flat_map(|scenario| scenario.falls.iter().flat_map(kinds)).collect();
-    format!("{}{kinds}{remarks}{}{}{}\n", table.text(), to_see(record), pins(record), verdict(record))
+    let figures: String = record.scenarios.iter().map(statistics::text).collect();
+    let exercised = match record.scenarios.as_slice() {
+        [alone] => statistics::exercised(alone),
+        _ => String::new(),
+    };
+    format!(
+        "{}{kinds}{exercised}{figures}{remarks}{}{}{}\n",
+        table.text(),
+        to_see(record),
+        pins(record),
+        verdict(record)
+    )
 }
 
 /// The falls of a property by what they have in common, where they are not all of one kind.
@@ -108,15 +121,26 @@ fn remarks(scenario: &ScenarioRecord) -> Vec<String> {
     scenario.remarks.iter().map(|remark| format!("{}: {remark}\n", scenario.name)).collect()
 }
 
-fn verdict(record: &CampaignRecord) -> String {
+/// The campaign in a line. Pins are told apart: a campaign whose scenarios all are as expected may still have one that
+/// drifted.
+pub fn verdict(record: &CampaignRecord) -> String {
     let runs: u64 = record.scenarios.iter().map(|scenario| scenario.runs).sum();
     let scenarios = record.scenarios.len() as u64;
-    let bad = record.scenarios.iter().filter(|scenario| scenario.code != 0).count();
     let what = format!("{} of {}", number::counted(runs, "run"), number::counted(scenarios, "scenario"));
-    match bad {
-        0 if record.code != 0 => format!("{what}: all as expected, but for what is pinned (exit {})", record.code),
-        0 => format!("{what}: all as expected"),
-        bad => format!("{what}: {bad} not as expected (exit {})", record.code),
+    format!("{what}: {}", outcome(record))
+}
+
+/// Whether all is as expected, and what is not.
+pub fn outcome(record: &CampaignRecord) -> String {
+    let bad = record.scenarios.iter().filter(|scenario| scenario.code != 0).count();
+    let drifted = record.pins.iter().filter(|pin| pin.code != 0).count() as u64;
+    let exit = format!("(exit {})", record.code);
+    let pins = format!("{} not as before", number::counted(drifted, "pinned run"));
+    match (bad, drifted) {
+        (0, 0) => "all as expected".into(),
+        (0, _) => format!("each as expected, but {pins} {exit}"),
+        (bad, 0) => format!("{bad} not as expected {exit}"),
+        (bad, _) => format!("{bad} not as expected, and {pins} {exit}"),
     }
 }
 
@@ -184,8 +208,19 @@ leasing/crash: never reached: renewal
 leasing/race: never reached: renewal
 pinned leasing/crisscross: drifted at step 3
 2 pinned runs: 1 not as before
-20 runs of 2 scenarios: 1 not as expected (exit 10)
+20 runs of 2 scenarios: 1 not as expected, and 1 pinned run not as before (exit 10)
 ";
         assert_eq!(summary(&record), expected);
+    }
+
+    #[test]
+    fn a_pin_that_drifted_is_never_as_expected() {
+        let scenarios = vec![scenario("leasing/crash", 0, Vec::new(), &[])];
+        let mut record =
+            CampaignRecord { header: Header::new("campaign", "unknown"), pins: vec![pin(18)], scenarios, code: 18 };
+        let words = "10 runs of 1 scenario: each as expected, but 1 pinned run not as before (exit 18)";
+        assert_eq!(verdict(&record), words);
+        (record.pins, record.code) = (vec![pin(0)], 0);
+        assert_eq!(verdict(&record), "10 runs of 1 scenario: all as expected");
     }
 }

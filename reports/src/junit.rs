@@ -1,9 +1,9 @@
-//! A campaign as JUnit: a suite for each scenario, a case for each block of seeds.
+//! A campaign as JUnit: a suite for each scenario, a case for each block of seeds; and a suite for the pinned runs.
 
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
-use seedbed_model::record::{Block, CampaignRecord, ScenarioRecord};
+use seedbed_model::record::{Block, CampaignRecord, PinRecord, ScenarioRecord};
 
 use crate::failure;
 
@@ -14,6 +14,7 @@ use crate::failure;
 pub fn text(record: &CampaignRecord) -> Result<String, String> {
     let mut report = Report::new("seedbed");
     report.add_test_suites(record.scenarios.iter().map(suite));
+    report.add_test_suites((!record.pins.is_empty()).then(|| pinned(&record.pins)));
     report.to_string().map_err(|error| error.to_string())
 }
 
@@ -24,6 +25,21 @@ fn suite(scenario: &ScenarioRecord) -> TestSuite {
     suite.add_property(("digest", scenario.digest.as_str()));
     suite.add_test_cases(scenario.blocks.iter().map(|block| seeds(scenario, block)));
     suite.add_test_case(whole(scenario));
+    suite
+}
+
+/// A case for each pinned run.
+fn pinned(pins: &[PinRecord]) -> TestSuite {
+    let mut suite = TestSuite::new("pinned");
+    suite.add_test_cases(pins.iter().map(|pin| {
+        let status = match pin.code {
+            0 => TestCaseStatus::success(),
+            code => failed(&format!("not as before (exit {code})"), &pin.words),
+        };
+        let mut case = TestCase::new(pin.name.as_str(), status);
+        case.set_classname("pinned");
+        case
+    }));
     suite
 }
 
@@ -39,12 +55,14 @@ fn seeds(scenario: &ScenarioRecord, block: &Block) -> TestCase {
     case(scenario, format!("seeds {}", block.seeds), status)
 }
 
-/// What no block of seeds shows by itself: goals missed, an expectation unmet, a divergence.
+/// What no block of seeds shows by itself: goals missed, an expectation unmet, a divergence, a gap.
 fn whole(scenario: &ScenarioRecord) -> TestCase {
     let fell = scenario.blocks.iter().any(|block| !block.failed.is_empty());
+    let is_whole = scenario.demanded.is_none_or(|demanded| scenario.runs >= demanded) && scenario.limited == 0;
+    let is_one = scenario.divergence.is_none() && scenario.disagreed.is_empty();
     let status = match scenario.code {
         0 => TestCaseStatus::success(),
-        _ if fell && scenario.missed.is_empty() && scenario.divergence.is_none() => TestCaseStatus::success(),
+        _ if fell && scenario.missed.is_empty() && is_whole && is_one => TestCaseStatus::success(),
         code => failed(&format!("not as expected (exit {code})"), &scenario.remarks.join("\n")),
     };
     case(scenario, "campaign as expected".into(), status)
@@ -92,13 +110,35 @@ mod tests {
         };
         let record = CampaignRecord {
             header: Header::new("campaign", "unknown"),
-            pins: Vec::new(),
+            pins: vec![PinRecord { name: "paxos/p".into(), words: "drifted".into(), code: 18, ..PinRecord::default() }],
             scenarios: vec![scenario],
             code: 10,
         };
         let xml = text(&record).expect("memory takes it");
-        assert!(xml.contains(r#"tests="3" skipped="0" failures="1""#), "{xml}");
+        assert!(xml.contains(r#"tests="4" skipped="0" failures="2""#), "{xml}");
         assert!(xml.contains("agreement fell in 1 of 100 runs, first at seed 3"), "{xml}");
         assert!(xml.contains("seedbed replay paxos/a --seed 3"), "{xml}");
+        assert!(xml.contains(r#"<testsuite name="pinned" tests="1" skipped="0" errors="0" failures="1""#), "{xml}");
+    }
+
+    #[test]
+    fn falls_do_not_hide_a_gap() {
+        let fell = Block { seeds: "0..100".into(), runs: 100, failed: vec![("3".into(), "agreement".into())] };
+        let failures = |demanded| {
+            let scenario = ScenarioRecord {
+                name: "paxos/a".into(),
+                demanded: Some(demanded),
+                runs: 100,
+                blocks: vec![fell.clone()],
+                code: 10,
+                ..ScenarioRecord::default()
+            };
+            suite(&scenario)
+                .test_cases
+                .iter()
+                .filter(|case| !matches!(case.status, TestCaseStatus::Success { .. }))
+                .count()
+        };
+        assert_eq!((failures(100), failures(200)), (1, 2));
     }
 }

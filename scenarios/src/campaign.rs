@@ -1,29 +1,29 @@
 //! A campaign: one scenario over many seeds, counted, grouped, and judged against what it expects.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use seedbed_model::record::{Block, Failure, Fall, ScenarioRecord, Subject};
+use seedbed_model::record::{Demand, Failure, FallenRun, ScenarioRecord, SeedSpan, Subject};
 use seedbed_model::{Property, UNKNOWN, hash};
-use seedbed_sim::{End, Found, Run, Seed};
+use seedbed_sim::{Found, Run, Seed};
 
 use crate::console::Meter;
 use crate::exit::{self, BadInput};
 use crate::face::{Face, Setup};
-use crate::file::Expect;
+use crate::gathering::{self, Gathered};
 use crate::history::claim;
-use crate::kinds::Kinds;
+use crate::judging;
+use crate::keeping::{Keep, Kept};
 use crate::library::Scenario;
 use crate::params;
-use crate::seeds::Seeds;
+use crate::seeds::{SeedRange, Seeds};
 use crate::stopwatch::{Deadline, Stopwatch};
 
-/// Runs of consecutive seeds in one block of the record.
-const BLOCK_COUNT: u64 = 100;
-/// Of so many runs, one is done twice.
-const REPEAT_EVERY: u64 = 64;
-/// No more than so many are done twice.
-const REPEAT_COUNT_MAX: u64 = 8;
+/// The runs of seeds that this divides are done twice.
+const REPEAT_EVERY: u64 = 256;
+/// Below this seed they are more: campaigns of a few seeds begin at 0.
+const REPEAT_OFTEN_BELOW: u64 = 512;
+/// What divides those.
+const REPEAT_OFTEN_EVERY: u64 = 64;
 /// The steps that a failure shows.
 const WHY_COUNT: usize = 8;
 
@@ -32,6 +32,10 @@ pub(crate) struct Campaign<'a> {
     pub(crate) face: &'a dyn Face,
     pub(crate) scenario: &'a Scenario,
     pub(crate) seeds: Seeds,
+    /// The seeds of all shards; `None` if time alone says, or for a single seed.
+    pub(crate) whole: Option<SeedRange>,
+    /// Where it is kept for the time after a kill.
+    pub(crate) keep: Option<&'a Keep>,
     pub(crate) jobs: usize,
     pub(crate) deadline: Deadline,
     pub(crate) paste: &'a Paste,
@@ -59,54 +63,67 @@ impl Paste {
     }
 }
 
-/// The runs so far, added up.
-#[derive(Default)]
-struct Tally {
-    runs: u64,
-    steps: u64,
-    messages: u64,
-    virtual_ns: u128,
-    digest: u64,
-    reached: BTreeMap<&'static str, u64>,
-    /// By property: how often, and the first run.
-    falls: BTreeMap<String, (u64, Run)>,
-    kinds: Kinds,
-    unasserted: u64,
-    limited: u64,
-    blocks: Vec<Block>,
-    block: Option<(Seed, Seed, Block)>,
-    seeds_seen: Vec<Seed>,
-}
-
 impl Campaign<'_> {
-    /// Runs the seeds, the sample of them again, and judges.
+    /// Runs the seeds that were not kept before, a sample of them twice, and judges.
     ///
     /// # Errors
-    /// On parameters that the protocol refuses.
+    /// On parameters that the protocol refuses, and on a checkpoint of something else.
     pub(crate) fn run(&self, meter: &Meter) -> Result<ScenarioRecord, BadInput> {
         let watch = Stopwatch::start();
-        let mut tally = Tally::default();
+        let mut gathered = Gathered::default();
+        let blank = self.blank()?;
+        let mut kept = self.keep.map(|keep| keep.of(&blank)).transpose()?;
+        if let Some(record) = kept.as_mut().map(Kept::read).transpose()?.flatten() {
+            gathered.resume(record);
+        }
+        for seeds in self.left(&gathered) {
+            if self.deadline.is_over() && gathered.runs() > 0 {
+                break;
+            }
+            self.gather(seeds, &mut gathered, kept.as_mut(), meter)?;
+        }
+        let mut record = gathered.record(blank);
+        record.seconds = watch.seconds();
+        if let Some(kept) = &kept {
+            kept.write(&record)?;
+        }
+        judging::judge(&mut record);
+        Ok(record)
+    }
+
+    /// The seeds that are left.
+    fn left(&self, gathered: &Gathered) -> Vec<Seeds> {
+        let span = match self.seeds {
+            Seeds::Range(range) => SeedSpan { from: range.from, to: range.to },
+            Seeds::Endless => SeedSpan { from: 0, to: u64::MAX },
+            Seeds::One(_) => return vec![self.seeds],
+        };
+        let range = |span: SeedSpan| Seeds::Range(SeedRange { from: span.from, to: span.to });
+        span.without(&gathered.done()).into_iter().map(range).collect()
+    }
+
+    fn gather(
+        &self,
+        seeds: Seeds,
+        gathered: &mut Gathered,
+        mut kept: Option<&mut Kept>,
+        meter: &Meter,
+    ) -> Result<(), BadInput> {
         let mut refusal = None;
-        self.drive(&mut |run| {
-            refusal = self.count(&mut tally, run).err();
-            meter.at(tally.runs);
+        self.drive(seeds, &mut |run| {
+            refusal = self.count(gathered, &run).err();
+            meter.at(gathered.runs());
+            if let Some(kept) = kept.as_mut().and_then(|kept| kept.when_due()) {
+                let written = self.blank().and_then(|blank| kept.write(&gathered.clone().record(blank)));
+                refusal = refusal.take().or(written.err());
+            }
             if refusal.is_some() || self.deadline.is_over() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         })?;
-        if let Some(refused) = refusal {
-            return Err(refused);
-        }
-        tally.close_block();
-        let (repeated, divergence) = self.repeat(&tally)?;
-        let mut record = self.record(tally)?;
-        record.repeated = repeated;
-        record.divergence = divergence;
-        record.seconds = watch.seconds();
-        self.judge(&mut record)?;
-        Ok(record)
+        refusal.map_or(Ok(()), Err)
     }
 
     fn setup(&self) -> &Setup {
@@ -117,9 +134,9 @@ impl Campaign<'_> {
         BadInput::file(&self.scenario.name, why)
     }
 
-    fn drive(&self, on_run: &mut dyn FnMut(Run) -> ControlFlow<()>) -> Result<(), BadInput> {
+    fn drive(&self, seeds: Seeds, on_run: &mut dyn FnMut(Run) -> ControlFlow<()>) -> Result<(), BadInput> {
         let settings = &self.scenario.settings;
-        let range = match self.seeds {
+        let range = match seeds {
             Seeds::Range(range) => range.from..range.to,
             Seeds::Endless => 0..u64::MAX,
             Seeds::One(seed) => {
@@ -132,32 +149,41 @@ impl Campaign<'_> {
         self.face.sweep(self.setup(), settings, range, self.jobs, on_run).map_err(|why| self.refused(&why))
     }
 
-    fn count(&self, tally: &mut Tally, run: Run) -> Result<(), BadInput> {
-        tally.runs += 1;
-        tally.steps += run.steps;
-        tally.messages += run.messages;
-        tally.virtual_ns += u128::from(run.now_ns);
-        tally.digest = hash(tally.digest, &run.digest.to_le_bytes());
-        tally.limited += u64::from(run.end == End::StepLimit);
-        for (goal, count) in &run.reached {
-            *tally.reached.entry(goal).or_insert(0) += count;
-        }
-        if tally.runs.is_multiple_of(REPEAT_EVERY) || tally.runs == 1 {
-            tally.seeds_seen.push(run.seed);
-        }
+    fn count(&self, gathered: &mut Gathered, run: &Run) -> Result<(), BadInput> {
         let asserted: Vec<String> = self.asserted(&run.violations);
-        tally.unasserted += u64::from(asserted.is_empty() && !run.violations.is_empty());
-        let unexpected = asserted.iter().find(|property| !self.is_expected(property)).cloned();
-        tally.note_block(run.seed, unexpected);
+        let mut tally = gathering::tally(run);
+        tally.unasserted = u64::from(asserted.is_empty() && !run.violations.is_empty());
+        if self.is_sampled(run.seed) {
+            tally.repeated = 1;
+            let found = self.face.divergence(self.setup(), &self.scenario.settings, run.seed);
+            let found = found.map_err(|why| self.refused(&why))?;
+            tally.diverged.extend(found.map(|words| (gathering::number(run.seed), words)));
+        }
         for property in asserted {
             // A run is signed by doing it again, slowly: those that hold pay nothing for it.
             let signature = self.face.sign(self.setup(), &self.scenario.settings, run.seed, &property);
-            if let Some(signature) = signature.map_err(|why| self.refused(&why))? {
-                tally.kinds.note(signature, &run);
+            let signature = signature.map_err(|why| self.refused(&why))?;
+            if gathered.is_first(&property, run.seed) {
+                gathered.note_first(self.failure(&self.properties()?, &property, run)?);
             }
-            tally.falls.entry(property).or_insert_with(|| (0, run.clone())).0 += 1;
+            tally.fell.push(FallenRun { seed: gathering::number(run.seed), property, steps: run.steps, signature });
+        }
+        match self.seeds {
+            Seeds::One(seed) => gathered.note_single(seed, tally),
+            _ => gathered.note(tally, run),
         }
         Ok(())
+    }
+
+    /// Whether the run of a seed is done twice: the same seeds are in every campaign, however it is cut.
+    fn is_sampled(&self, seed: Seed) -> bool {
+        match (self.seeds, seed) {
+            (Seeds::One(_), _) | (_, Seed::Commit(_)) => true,
+            (_, Seed::Number(seed)) => {
+                let every = if seed < REPEAT_OFTEN_BELOW { REPEAT_OFTEN_EVERY } else { REPEAT_EVERY };
+                seed.is_multiple_of(every)
+            }
+        }
     }
 
     /// The properties that fell, of those that count: a panic always does.
@@ -178,50 +204,24 @@ impl Campaign<'_> {
         self.setup().history.is_some() && [claim::PROPERTY.name, UNKNOWN].contains(&name)
     }
 
-    fn is_expected(&self, property: &str) -> bool {
-        self.scenario.expect == Expect::Violated(property.to_owned())
-    }
-
-    /// Runs a sample of the seeds twice. How many, and the first difference.
-    fn repeat(&self, tally: &Tally) -> Result<(u64, Option<String>), BadInput> {
-        let stride = (tally.seeds_seen.len() as u64).div_ceil(REPEAT_COUNT_MAX).max(1);
-        let sample = tally.seeds_seen.iter().step_by(stride as usize);
-        let mut repeated = 0;
-        for seed in sample {
-            repeated += 1;
-            let found = self.face.divergence(self.setup(), &self.scenario.settings, *seed);
-            if let Some(found) = found.map_err(|why| self.refused(&why))? {
-                return Ok((repeated, Some(format!("seed {seed}: {found}"))));
-            }
-        }
-        Ok((repeated, None))
-    }
-
-    fn record(&self, tally: Tally) -> Result<ScenarioRecord, BadInput> {
-        let properties = self.properties()?;
-        let mut falls = Vec::new();
-        for (property, (count, run)) in tally.falls {
-            let expected = self.is_expected(&property);
-            let groups = tally.kinds.of(&property);
-            falls.push(Fall { count, expected, first: self.failure(&properties, &property, &run)?, groups, property });
-        }
+    /// The record before the first run.
+    fn blank(&self) -> Result<ScenarioRecord, BadInput> {
+        let range = self.scenario.seeds;
         Ok(ScenarioRecord {
             name: self.scenario.name.clone(),
             story: self.scenario.story.clone(),
+            source: self.scenario.written.clone(),
             subject: self.subject()?,
             expect: self.scenario.expect.to_string(),
             seeds: self.seeds.to_string(),
             demanded: self.seeds.demanded(),
-            runs: tally.runs,
-            steps: tally.steps,
-            messages: tally.messages,
-            virtual_seconds: (tally.virtual_ns / 1_000_000_000) as u64,
-            digest: format!("{:016x}", tally.digest),
-            reached: tally.reached.iter().map(|(goal, count)| ((*goal).to_owned(), *count)).collect(),
-            falls,
-            unasserted: tally.unasserted,
-            limited: tally.limited,
-            blocks: tally.blocks,
+            whole: self.whole.map(|whole| SeedSpan { from: whole.from, to: whole.to }),
+            demand: Demand {
+                seeds: Some(SeedSpan { from: range.from, to: range.to }),
+                goals: self.scenario.goals.clone(),
+                properties: self.scenario.properties.clone(),
+                codes: exit::of_falls(&self.properties()?),
+            },
             ..ScenarioRecord::default()
         })
     }
@@ -261,117 +261,6 @@ impl Campaign<'_> {
             digest: format!("{:016x}", run.digest),
         })
     }
-
-    /// Fills in what was missed, the remarks, and the code.
-    fn judge(&self, record: &mut ScenarioRecord) -> Result<(), BadInput> {
-        let properties = self.properties()?;
-        let whole = self.seeds.covers(self.scenario.seeds, record.runs);
-        let mut codes: Vec<u8> = record
-            .falls
-            .iter()
-            .filter(|fall| !fall.expected)
-            .map(|fall| exit::of_fall(&properties, &fall.property))
-            .collect();
-        codes.extend(self.judge_expectation(record, whole));
-        codes.extend(self.judge_goals(record, whole));
-        if record.divergence.is_some() {
-            codes.push(exit::NONDETERMINISM);
-        }
-        if record.limited > 0 {
-            codes.push(exit::UNKNOWN);
-        }
-        if record.demanded.is_some_and(|demanded| record.runs < demanded) {
-            codes.push(exit::INCOMPLETE);
-        }
-        record.remarks.extend(remarks(record));
-        record.code = exit::lowest(codes);
-        Ok(())
-    }
-
-    fn judge_expectation(&self, record: &mut ScenarioRecord, whole: bool) -> Option<u8> {
-        let Expect::Violated(property) = &self.scenario.expect else { return None };
-        if record.falls.iter().any(|fall| fall.expected) {
-            return None;
-        }
-        if !whole {
-            record.remarks.push(format!(
-                "{property} did not fall; the scenario expects it somewhere in seeds {}",
-                self.scenario.seeds
-            ));
-            return None;
-        }
-        record.remarks.push(format!("{property} must fall and never did: what the scenario expects was not reached"));
-        Some(exit::PROGRESS)
-    }
-
-    /// A run that fell early reaches little: where one did against expectation, goals are not judged beside it.
-    fn judge_goals(&self, record: &mut ScenarioRecord, whole: bool) -> Option<u8> {
-        if record.falls.iter().any(|fall| !fall.expected) {
-            return None;
-        }
-        let missed = self.scenario.goals.iter().filter(|goal| !record.reached.contains_key(*goal));
-        let missed: Vec<String> = missed.cloned().collect();
-        if missed.is_empty() {
-            return None;
-        }
-        if !whole {
-            record.remarks.push(format!(
-                "never reached: {}; judged over seeds {} alone",
-                missed.join(", "),
-                self.scenario.seeds
-            ));
-            return None;
-        }
-        record.remarks.push(format!("never reached, though it must be: {}", missed.join(", ")));
-        record.missed = missed;
-        Some(exit::PROGRESS)
-    }
-}
-
-impl Tally {
-    fn note_block(&mut self, seed: Seed, failed: Option<String>) {
-        let (_, last, block) =
-            self.block.get_or_insert_with(|| (seed, seed, Block { seeds: String::new(), runs: 0, failed: Vec::new() }));
-        *last = seed;
-        block.runs += 1;
-        block.failed.extend(failed.map(|property| (seed.to_string(), property)));
-        if block.runs == BLOCK_COUNT {
-            self.close_block();
-        }
-    }
-
-    fn close_block(&mut self) {
-        if let Some((first, last, mut block)) = self.block.take() {
-            block.seeds = match (first, last) {
-                (Seed::Number(first), Seed::Number(last)) if first != last => {
-                    format!("{first}..{}", last.saturating_add(1))
-                }
-                _ => first.to_string(),
-            };
-            self.blocks.push(block);
-        }
-    }
-}
-
-/// What is said of a scenario whatever it expects.
-fn remarks(record: &ScenarioRecord) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if let Some(divergence) = &record.divergence {
-        remarks.push(format!("two runs of one seed differ: {divergence}"));
-    }
-    if record.limited > 0 {
-        remarks.push(format!(
-            "{} runs reached settings.step-count-max: raise it, or shorten settings.duration",
-            record.limited
-        ));
-    }
-    if let Some(demanded) = record.demanded.filter(|demanded| record.runs < *demanded) {
-        remarks.push(format!("time ran out after {} of {demanded} runs", record.runs));
-    }
-    if record.unasserted > 0 {
-        remarks.push(format!("{} runs ended at a property that the scenario does not assert", record.unasserted));
-    }
-    remarks
 }
 
 /// The claim of a property in words.

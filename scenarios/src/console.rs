@@ -1,5 +1,6 @@
 //! Where a command's words go: results, errors, progress; and files, written whole or not at all.
 
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -92,12 +93,19 @@ pub(crate) fn part(path: &Path) -> PathBuf {
 /// If the folder does not exist, cannot be written or is full.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), BadInput> {
     let part = part(path);
-    let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path));
+    let written = write_through(&part, text).and_then(|()| std::fs::rename(&part, path));
     written.map_err(|error| {
         // The half that may lie there is of no use; that it cannot be removed either changes nothing.
         let _ = std::fs::remove_file(&part);
         BadInput::file(path.display().to_string(), format!("write the file: {error}"))
     })
+}
+
+/// Writes a file through to the disk: else a machine that dies after the rename may come back with an empty one.
+fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use seedbed_model::{Protocol, TraceStep};
 use seedbed_sim::{End, Recorder, Run, Seed, Settings};
 
 use crate::history::claim::Claim;
-use crate::history::judged::Judged;
+use crate::history::judged::{Judged, Seeded};
 use crate::history::recorder::{ClientRecorder, Seen};
 
 /// Runs each seed, in order. What the clients see is judged by `claim`, which [`Claim::check`] has passed.
@@ -21,7 +21,7 @@ pub(crate) fn sweep<P: Protocol>(
     match claim {
         None => seedbed_sim::sweep(protocol, settings, seeds, jobs, on_run),
         Some(claim) => {
-            let run = |seed| judged(&Judged { protocol, settings, claim, seed: Seed::Number(seed), piece: false });
+            let run = |seed| judged(protocol, settings, claim, Seed::Number(seed), false);
             seedbed_sim::sweep_with(&run, seeds, jobs, on_run);
         }
     }
@@ -31,14 +31,15 @@ pub(crate) fn sweep<P: Protocol>(
 pub(crate) fn simulate<P: Protocol>(protocol: &P, settings: &Settings, claim: Option<&Claim>, seed: Seed) -> Run {
     match claim {
         None => seedbed_sim::simulate(protocol, settings, seed, None),
-        Some(claim) => judged(&Judged { protocol, settings, claim, seed, piece: false }),
+        Some(claim) => judged(protocol, settings, claim, seed, false),
     }
 }
 
 /// # Panics
 /// On a claim that does not pass its check.
-fn judged<P: Protocol>(judged: &Judged<'_, P>) -> Run {
-    judged.run().unwrap_or_else(|why| panic!("{why}"))
+fn judged<P: Protocol>(protocol: &P, settings: &Settings, claim: &Claim, seed: Seed, piece: bool) -> Run {
+    let seed = &Seeded { protocol, settings, seed };
+    Judged { seed, claim, piece }.run().unwrap_or_else(|why| panic!("{why}"))
 }
 
 /// Runs one seed and keeps its trace, or the last `tail` steps of it. What the clients see is judged
@@ -50,7 +51,7 @@ pub(crate) fn trace<P: Protocol>(
     seed: Seed,
     tail: Option<usize>,
 ) -> (Run, Vec<TraceStep>) {
-    let judged = claim.map(|claim| judged(&Judged { protocol, settings, claim, seed, piece: true }));
+    let judged = claim.map(|claim| judged(protocol, settings, claim, seed, true));
     let mut recorder = Recorder::new(protocol);
     if let Some(count) = tail {
         recorder = recorder.with_tail(count);

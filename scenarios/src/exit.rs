@@ -1,5 +1,7 @@
 //! How a command ends: the exit codes, and why input is refused.
 
+use std::collections::BTreeMap;
+
 use seedbed_model::{Kind, Property};
 
 /// Everything is as expected.
@@ -34,6 +36,12 @@ pub(crate) fn of_fall(properties: &[Property], name: &str) -> u8 {
         None if name == seedbed_model::UNKNOWN => UNKNOWN,
         None => PANIC,
     }
+}
+
+/// The codes of all falls that are no panic, by property.
+pub(crate) fn of_falls(properties: &[Property]) -> BTreeMap<String, u8> {
+    let names = properties.iter().map(|property| property.name).chain([seedbed_model::UNKNOWN]);
+    names.map(|name| (name.to_owned(), of_fall(properties, name))).collect()
 }
 
 /// One code for several endings: the lowest that is not 0.

@@ -15,7 +15,7 @@ use toml::Table;
 
 use crate::drive;
 use crate::engine::{self, Address, Engine};
-use crate::file::{CheckFile, ScenarioFile};
+use crate::file::{self, CheckFile};
 use crate::history::claim::{self, Claim};
 use crate::history::recorder::Seen;
 use crate::moment::{self, Origin};
@@ -193,10 +193,11 @@ impl<F: Family> Face for FamilyFace<F> {
         Table::try_from(Self::params(params)?).map_err(|error| error.to_string())
     }
     fn read_scenario(&self, text: &str) -> Result<(), toml::de::Error> {
-        toml::from_str::<ScenarioFile<F::Params>>(text).map(drop)
+        file::check_params::<F::Params>(text)
     }
     fn read_checks(&self, text: &str) -> Result<(), toml::de::Error> {
-        toml::from_str::<CheckFile<F::Params, Bounds>>(text).map(drop)
+        toml::from_str::<CheckFile<Table, Bounds>>(text)?;
+        file::check_params::<F::Params>(text)
     }
     fn describe(&self, setup: &Setup) -> Result<Described, String> {
         let protocol = Self::build(setup)?;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use seedbed_sim::Settings;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Spanned, Table};
 
@@ -29,10 +30,15 @@ impl Source {
         }
     }
 
+    /// The line of a byte of the text, from 1.
+    pub(crate) fn line(&self, at: usize) -> u64 {
+        self.text[..at.min(self.text.len())].matches('\n').count() as u64 + 1
+    }
+
     /// An error at a byte range of the text. Columns count characters.
     pub(crate) fn at(&self, span: Range<usize>, message: impl Into<String>) -> BadInput {
         let before = &self.text[..span.start.min(self.text.len())];
-        let line = before.matches('\n').count() + 1;
+        let line = self.line(span.start) as usize;
         let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
         let message = message.into().trim_end().replace('\n', ", ");
         BadInput::Place { file: self.name.clone(), line, column, message }
@@ -53,7 +59,7 @@ impl Source {
     }
 }
 
-/// A scenario file; `P` is the protocol's parameters, or a table before the protocol is known.
+/// A scenario file; `P` is the protocol's parameters, or a table before the protocol is known ([`ParamsOf`]).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct ScenarioFile<P> {
@@ -116,6 +122,31 @@ pub(crate) struct BoundEntry<P = Table, B = Table> {
     pub(crate) claims: Vec<Spanned<String>>,
     pub(crate) params: Option<P>,
     pub(crate) bounds: Option<B>,
+}
+
+/// What of a scenario file or a `check.toml` is for the protocol to read. Apart from the rest, which is then compiled once
+/// and not once for each protocol.
+#[derive(Deserialize)]
+struct ParamsOf<P> {
+    #[expect(dead_code, reason = "read to see whether it can be")]
+    params: Option<P>,
+    #[expect(dead_code, reason = "likewise")]
+    #[serde(default = "Vec::new")]
+    bound: Vec<BoundParamsOf<P>>,
+}
+
+#[derive(Deserialize)]
+struct BoundParamsOf<P> {
+    #[expect(dead_code, reason = "likewise")]
+    params: Option<P>,
+}
+
+/// Whether every `params` of a scenario file or a `check.toml` has the types that a protocol wants.
+///
+/// # Errors
+/// The first that has not, with its place.
+pub(crate) fn check_params<P: DeserializeOwned>(text: &str) -> Result<(), toml::de::Error> {
+    toml::from_str::<ParamsOf<P>>(text).map(drop)
 }
 
 /// What must come of a scenario or a bound.

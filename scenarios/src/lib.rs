@@ -21,16 +21,19 @@ mod exploration;
 mod face;
 mod file;
 mod frontier;
+mod gathering;
 mod guided;
 mod history;
+mod judging;
+mod keeping;
 mod kill;
-mod kinds;
 mod library;
 mod moment;
 mod params;
 mod pin;
 mod pinned;
 mod registry;
+mod results;
 mod seeds;
 // Tests inside this crate do without the shipped protocols: to compile them twice takes minutes.
 #[cfg(not(test))]

@@ -1,8 +1,10 @@
 //! Scenarios and bounds, read and found to fit their protocols.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use seedbed_model::explore::Bounds;
+use seedbed_model::record::SourceLine;
 use seedbed_sim::{Plan, Settings};
 use toml::{Spanned, Table};
 
@@ -25,6 +27,8 @@ pub(crate) struct Scenario {
     /// `protocol/scenario`.
     pub(crate) name: String,
     pub(crate) story: String,
+    /// Where it says what it expects; `None` if its file is not at hand.
+    pub(crate) written: Option<SourceLine>,
     pub(crate) class: Class,
     pub(crate) seeds: SeedRange,
     pub(crate) expect: Expect,
@@ -66,13 +70,23 @@ impl<'r> Library<'r> {
         let face = entry.face.as_ref();
         let mut sources: Vec<(String, Source)> =
             entry.files.scenarios.iter().map(|(name, text)| shipped(face, name, text)).collect();
+        let mut files: BTreeMap<String, String> = BTreeMap::new();
+        if let Some(folder) = in_workspace(entry.files.folder) {
+            files.extend(sources.iter().map(|(name, _)| (name.clone(), format!("{folder}/{name}.toml"))));
+        }
         for path in self.user_files(face)?.into_iter().filter(|path| stem(path) != "check") {
             let name = stem(&path);
             sources.retain(|(other, _)| *other != name);
+            files.insert(name.clone(), path.display().to_string());
             sources.push((name, read(&path)?));
         }
         sources.sort_by(|(a, _), (b, _)| a.cmp(b));
-        sources.iter().map(|(name, source)| scenario(face, name, source)).collect()
+        let scenario = |(name, source): &(String, Source)| {
+            let mut scenario = scenario(face, name, source)?;
+            scenario.written = scenario.written.zip(files.remove(name)).map(|(line, file)| SourceLine { file, ..line });
+            Ok(scenario)
+        };
+        sources.iter().map(scenario).collect()
     }
 
     /// The protocol's bounds, as its file lists them.
@@ -118,6 +132,21 @@ impl<'r> Library<'r> {
 
 fn shipped(face: &dyn Face, name: &str, text: &str) -> (String, Source) {
     (name.to_owned(), Source { name: format!("{}/{name}.toml", face.name()), text: text.to_owned() })
+}
+
+/// The folder from the root of the workspace, without steps back; `None` if it lies elsewhere, as that of a package from
+/// a registry does.
+fn in_workspace(folder: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split(['/', '\\']) {
+        match part {
+            ".." => parts.pop().map(drop)?,
+            "." => {}
+            part => parts.push(part),
+        }
+    }
+    let is_relative = Path::new(folder).is_relative() && !folder.is_empty();
+    is_relative.then(|| parts.join("/"))
 }
 
 /// The folder's entries, in order of name.
@@ -176,8 +205,10 @@ fn scenario(face: &dyn Face, name: &str, source: &Source) -> Result<Scenario, Ba
     for property in file.properties.iter().flatten() {
         known_property(&described, property, source)?;
     }
+    let said_at = file.expect.as_ref().map_or(file.protocol.span(), Spanned::span);
     Ok(Scenario {
         name: format!("{}/{name}", face.name()),
+        written: Some(SourceLine { file: source.name.clone(), line: source.line(said_at.start) }),
         story: file.story,
         class: file.class,
         seeds: file.seeds,

@@ -8,6 +8,8 @@ use crate::face::{Face, FamilyFace};
 /// The files that a protocol ships with: what [`files!`](crate::files) makes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Files {
+    /// The folder that they are embedded from, by way of the source file that says so: what reports point at.
+    pub folder: &'static str,
     /// The bounds of `check`: the text of `check.toml`.
     pub check: Option<&'static str>,
     /// File names without `.toml`, and texts.
@@ -32,6 +34,7 @@ macro_rules! files {
     };
     ($folder:literal, [$($name:literal),* $(,)?] $(, pinned [$($pin:literal),* $(,)?])?) => {
         $crate::Files {
+            folder: concat!(file!(), "/../", $folder),
             check: None,
             scenarios: &[$(($name, include_str!(concat!($folder, "/", $name, ".toml")))),*],
             pinned: &[$($(($pin, include_str!(concat!($folder, "/pinned/", $pin, ".toml")))),*)?],

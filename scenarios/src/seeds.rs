@@ -29,11 +29,6 @@ impl SeedRange {
         self.to - self.from
     }
 
-    /// Whether every seed of `other` is here.
-    pub(crate) fn covers(self, other: SeedRange) -> bool {
-        self.from <= other.from && other.to <= self.to
-    }
-
     /// The consecutive part that falls to a shard; `None` if there are more shards than seeds and none is left.
     pub(crate) fn shard(self, shard: Shard) -> Option<SeedRange> {
         let edge = |index: u64| {
@@ -127,15 +122,6 @@ impl Seeds {
             Seeds::One(_) => Some(1),
         }
     }
-
-    /// Whether a campaign of `runs` runs over these seeds saw all of `range`: only then is a miss a miss.
-    pub(crate) fn covers(self, range: SeedRange, runs: u64) -> bool {
-        match self {
-            Seeds::Range(seeds) => SeedRange { to: seeds.from + runs, ..seeds }.covers(range),
-            Seeds::Endless => runs >= range.to,
-            Seeds::One(_) => false,
-        }
-    }
 }
 
 impl fmt::Display for Seeds {
@@ -172,14 +158,5 @@ mod tests {
         assert!("9..2".parse::<SeedRange>().is_err());
         assert!("5".parse::<SeedRange>().is_err());
         assert!("0/4".parse::<Shard>().is_err() && "5/4".parse::<Shard>().is_err());
-    }
-
-    #[test]
-    fn only_a_campaign_that_saw_the_whole_range_can_miss() {
-        let whole = SeedRange { from: 0, to: 100 };
-        assert!(Seeds::Range(whole).covers(whole, 100));
-        assert!(!Seeds::Range(whole).covers(whole, 99));
-        assert!(Seeds::Endless.covers(whole, 100));
-        assert!(!Seeds::One(Seed::Number(1)).covers(whole, 1));
     }
 }

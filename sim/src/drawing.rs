@@ -83,7 +83,7 @@ impl Drawing<'_> {
                 faults.extend((0..counts[kind as usize]).filter_map(|index| self.fault(streams, kind, index, torn)));
             }
         }
-        faults.sort_by_key(|timed: &TimedFault| timed.at);
+        in_time(&mut faults);
         let ratio = |kind: Kind, ratio| if enabled[kind as usize] { ratio } else { Ratio::ZERO };
         Plan {
             loss: ratio(Kind::Loss, self.settings.network.loss),
@@ -270,4 +270,9 @@ impl Drawing<'_> {
         }
         clocks
     }
+}
+
+/// Stable: of faults at one instant the first drawn comes first.
+fn in_time(faults: &mut [TimedFault]) {
+    faults.sort_by_key(|timed| timed.at);
 }

@@ -24,6 +24,7 @@ mod drawing;
 mod faults;
 mod guided;
 mod injection;
+mod kinds;
 mod mix;
 mod network;
 mod recording;

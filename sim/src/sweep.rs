@@ -29,7 +29,7 @@ pub fn sweep<P: Protocol>(
 
 /// [`sweep`], where `run` says what is done with a seed's number: a pure function of it.
 pub fn sweep_with<T: Send>(
-    run: &(impl Fn(u64) -> T + Sync),
+    run: &(dyn Fn(u64) -> T + Sync),
     seeds: Range<u64>,
     jobs: usize,
     on_run: &mut dyn FnMut(T) -> ControlFlow<()>,

@@ -231,7 +231,7 @@ impl<'env, S: Space + 'env> Search<S> {
     /// Takes what the round found into the table, up to the first violation.
     fn merge(&mut self, crew: &Crew<'env>, next: &mut Level) {
         let mut chunks: Vec<Chunk> = self.workers.iter_mut().flat_map(|worker| worker.done.drain(..)).collect();
-        chunks.sort_unstable_by_key(|chunk| chunk.number);
+        in_order(&mut chunks);
         if let Some(last) = chunks.iter().position(|chunk| chunk.bad.is_some()) {
             chunks.truncate(last + 1);
         }
@@ -325,4 +325,8 @@ fn units(level: &Level) -> impl Iterator<Item = Unit> {
     level.rows().enumerate().flat_map(move |(segment, rows)| {
         (0..rows).step_by(chunk).map(move |start| Unit { segment, start, end: rows.min(start + chunk) })
     })
+}
+
+fn in_order(chunks: &mut [Chunk]) {
+    chunks.sort_unstable_by_key(|chunk| chunk.number);
 }

@@ -35,23 +35,20 @@ impl<'env> Crew<'env> {
         let mut tasks = tasks.into_iter();
         let Some(own) = tasks.next() else { return Vec::new() };
         let (sender, done) = channel();
-        let mut count = 1;
-        for (number, task) in tasks.enumerate() {
+        let mut results = vec![None];
+        for (number, task) in (1..).zip(tasks) {
             let sender = sender.clone();
             let task: Task<'env, ()> = Box::new(move || {
                 // The crew waits for it: the send fails only if the crew is panicking.
                 let _ = sender.send((number, task()));
             });
-            self.hands[number].send(task).expect("a hand waits for work");
-            count += 1;
+            self.hands[number - 1].send(task).expect("a hand waits for work");
+            results.push(None);
         }
         drop(sender);
-        let own = own();
-        let mut others: Vec<(usize, T)> = done.into_iter().collect();
-        others.sort_unstable_by_key(|(number, _)| *number);
-        let all: Vec<T> = std::iter::once(own).chain(others.into_iter().map(|(_, result)| result)).collect();
-        assert_eq!(all.len(), count, "a task panicked");
-        all
+        results[0] = Some(own());
+        done.into_iter().for_each(|(number, result)| results[number] = Some(result));
+        results.into_iter().map(|result| result.expect("a task panicked")).collect()
     }
 }
 

@@ -64,6 +64,8 @@ impl Recent {
 #[derive(Default)]
 struct Harvest {
     total: u64,
+    /// New states and transitions since all were last told: telling them costs a line of memory that every worker writes.
+    untold: (u64, u64),
     open: Vec<u32>,
     bad: Option<Bad>,
     graph: Option<Graph>,
@@ -152,7 +154,7 @@ impl<S: Space> Worker<S> {
                 found.begin(state);
                 self.space.expand(Row { cells: &cells, weight }, &mut found);
                 harvest.total += found.total;
-                shared.total.fetch_add(found.total, Ordering::Relaxed);
+                harvest.untold.1 += found.total;
                 shared.land(&found, &mut recent, &mut stack, &mut harvest);
                 if found.cut {
                     harvest.open.push(state);
@@ -166,6 +168,9 @@ impl<S: Space> Worker<S> {
                 }
             }
             harvest.waiting = harvest.waiting.max(stack.memory());
+            let (unique, total) = std::mem::take(&mut harvest.untold);
+            shared.unique.fetch_add(unique, Ordering::Relaxed);
+            shared.total.fetch_add(total, Ordering::Relaxed);
             self.look_up(shared, &mut stack, watch);
         }
         harvest
@@ -238,7 +243,7 @@ impl Shared<'_> {
             };
             *place = (entry.fingerprint, state);
             if new {
-                self.unique.fetch_add(1, Ordering::Relaxed);
+                harvest.untold.0 += 1;
                 stack.push(Row { cells: &found.cells[start..end], weight: entry.weight }, state);
             }
             if let Some(graph) = &mut harvest.graph

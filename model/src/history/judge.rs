@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::piece;
-use super::plan::{Plan, Role};
+use super::plan::{Plan, Role, Roles};
 use super::prefix;
 use super::prepared::Prepared;
 use super::search::{Found, Furthest, Limit, Limits, Search};
@@ -150,7 +150,7 @@ pub fn judge<S: Specification>(
     match options.judgement {
         Judgement::Session => court.sessions(),
         _ if is_split => court.parts(),
-        _ => court.whole(None, |_| Role::Fixed),
+        _ => court.whole(None, &|_| Role::Fixed),
     }
 }
 
@@ -181,12 +181,7 @@ struct End {
 impl<S: Specification> Court<'_, S> {
     /// One search of `intervals`, which are those of the court, or the first of them with fewer answers. `steps` is the
     /// most that it may take.
-    fn search(
-        &mut self,
-        intervals: &[Interval<S::Operation, S::Answer>],
-        steps: u64,
-        role: impl Fn(usize) -> Role,
-    ) -> Found {
+    fn search(&mut self, intervals: &[Interval<S::Operation, S::Answer>], steps: u64, role: Roles<'_>) -> Found {
         let Court { specification, prepared, watch, options, .. } = self;
         let plan = Plan::new(*specification, intervals, options.judgement, prepared, role);
         let limits = Limits { steps, bytes: options.budget.bytes };
@@ -198,18 +193,14 @@ impl<S: Specification> Court<'_, S> {
     }
 
     /// A search with a try's share of the budget and at most `steps`; how many it took, too.
-    pub(super) fn attempt(&mut self, steps: u64, role: impl Fn(usize) -> Role) -> (Found, u64) {
+    pub(super) fn attempt(&mut self, steps: u64, role: Roles<'_>) -> (Found, u64) {
         let before = self.steps;
         let found = self.search(self.intervals, self.try_steps().min(steps), role);
         (found, self.steps - before)
     }
 
     /// A search of the first of the operations with fewer answers, with a try's share of the budget.
-    pub(super) fn beside(
-        &mut self,
-        intervals: &[Interval<S::Operation, S::Answer>],
-        role: impl Fn(usize) -> Role,
-    ) -> Found {
+    pub(super) fn beside(&mut self, intervals: &[Interval<S::Operation, S::Answer>], role: Roles<'_>) -> Found {
         self.search(intervals, self.try_steps(), role)
     }
 
@@ -217,17 +208,17 @@ impl<S: Specification> Court<'_, S> {
         self.options.budget.steps.min(TRY_STEPS_MAX)
     }
 
-    fn whole(&mut self, within: Option<String>, role: impl Fn(usize) -> Role) -> Verdict {
-        match self.find(&role) {
+    fn whole(&mut self, within: Option<String>, role: Roles<'_>) -> Verdict {
+        match self.find(role) {
             Finding::Ordered(order) => Verdict::Ordered(order),
             Finding::Violated(end) => Verdict::Violated(self.contradiction(within, end, role)),
             Finding::Unknown(exhausted) => Verdict::Unknown(exhausted),
         }
     }
 
-    fn find(&mut self, role: impl Fn(usize) -> Role) -> Finding {
+    fn find(&mut self, role: Roles<'_>) -> Finding {
         let steps = self.options.budget.steps.saturating_sub(self.steps);
-        match self.search(self.intervals, steps, &role) {
+        match self.search(self.intervals, steps, role) {
             Found::Order(order) => Finding::Ordered(indices(order)),
             Found::None(furthest) => {
                 let is_asked = self.options.judgement.is_real_time() && self.options.piece;
@@ -243,7 +234,7 @@ impl<S: Specification> Court<'_, S> {
         }
     }
 
-    fn contradiction(&mut self, within: Option<String>, end: End, role: impl Fn(usize) -> Role) -> Contradiction {
+    fn contradiction(&mut self, within: Option<String>, end: End, role: Roles<'_>) -> Contradiction {
         let End { furthest, is_longest } = end;
         let (piece, is_minimal) = match self.options.piece {
             true => piece::piece(self, furthest.end, is_longest, role),
@@ -263,7 +254,7 @@ impl<S: Specification> Court<'_, S> {
         let (mut orders, mut unknown) = (Vec::new(), None);
         let mut first: Option<(S::Part, Vec<usize>, End)> = None;
         for (part, members) in parts {
-            match self.within(&members, |court| court.find(|_| Role::Fixed)) {
+            match self.within(&members, |court| court.find(&|_| Role::Fixed)) {
                 Finding::Ordered(order) => orders.push(outer(&members, order)),
                 Finding::Violated(end) => {
                     let is_first = |(.., other): &(_, _, End)| end.furthest.end < other.furthest.end;
@@ -277,7 +268,7 @@ impl<S: Specification> Court<'_, S> {
         match (first, unknown) {
             (Some((part, members, end)), _) => {
                 let within = is_split.then(|| format!("{part:?}"));
-                let found = self.within(&members, |court| court.contradiction(within, end, |_| Role::Fixed));
+                let found = self.within(&members, |court| court.contradiction(within, end, &|_| Role::Fixed));
                 let (prefix, piece) = (outer(&members, found.prefix), outer(&members, found.piece));
                 Verdict::Violated(Contradiction { prefix, piece, ..found })
             }
@@ -315,7 +306,7 @@ impl<S: Specification> Court<'_, S> {
                     interval.process == process || !specification.keeps(&interval.operation, interval.answer.as_ref());
                 if is_seen { Role::Fixed } else { Role::Absent }
             };
-            match self.whole(Some(format!("the view of process {process}")), role) {
+            match self.whole(Some(format!("the view of process {process}")), &role) {
                 Verdict::Ordered(_) => {}
                 verdict => return verdict,
             }
@@ -346,7 +337,11 @@ fn merged<O, A>(intervals: &[Interval<O, A>], orders: &[Vec<usize>]) -> Vec<usiz
             instants.push((instant, *index));
         }
     }
-    // Stable: operations of one instant are of one part, in its order.
-    instants.sort_by_key(|(instant, _)| *instant);
+    by_instant(&mut instants);
     instants.into_iter().map(|(_, index)| index).collect()
+}
+
+/// Stable: operations of one instant are of one part, in its order.
+fn by_instant(instants: &mut [(u64, usize)]) {
+    instants.sort_by_key(|(instant, _)| *instant);
 }

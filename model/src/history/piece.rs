@@ -1,7 +1,7 @@
 //! Cutting a contradiction down to the operations that make it.
 
 use super::judge::Court;
-use super::plan::Role;
+use super::plan::{Role, Roles};
 use super::search::Found;
 use super::specification::Specification;
 
@@ -22,7 +22,7 @@ pub(super) fn piece<S: Specification>(
     court: &mut Court<'_, S>,
     end: u64,
     is_longest: bool,
-    role: impl Fn(usize) -> Role,
+    role: Roles<'_>,
 ) -> (Vec<usize>, bool) {
     let intervals = court.intervals;
     let role = |index: usize| match role(index) {
@@ -30,12 +30,9 @@ pub(super) fn piece<S: Specification>(
         role => role,
     };
     let mut row: Vec<usize> = (0..intervals.len()).filter(|index| role(*index) == Role::Fixed).collect();
-    // What is answered at the end, then what is invoked before it, then what is not answered by then.
-    row.sort_by_key(|index| {
-        let interval = &intervals[*index];
-        (interval.returned != end, interval.returned > end, std::cmp::Reverse(interval.invoked), *index)
-    });
-    let mut cut = Cut { needed: vec![false; intervals.len()], role, steps: TRIES_STEPS_MAX, is_minimal: true };
+    let times: Vec<(u64, u64)> = intervals.iter().map(|interval| (interval.invoked, interval.returned)).collect();
+    order_row(&mut row, &times, end);
+    let mut cut = Cut { needed: vec![false; intervals.len()], role: &role, steps: TRIES_STEPS_MAX, is_minimal: true };
     // All that is needed beside `needed` is among the first `left` of the row.
     let mut left = row.len();
     while left > 0 && !cut.contradicts(court, &[]) {
@@ -47,16 +44,25 @@ pub(super) fn piece<S: Specification>(
     (row, cut.is_minimal)
 }
 
-struct Cut<R> {
+/// What is answered at the end, then what is invoked before it, then what is not answered by then. `times[i]` is when
+/// operation `i` is invoked and answered.
+fn order_row(row: &mut [usize], times: &[(u64, u64)], end: u64) {
+    row.sort_by_key(|index| {
+        let (invoked, returned) = times[*index];
+        (returned != end, returned > end, std::cmp::Reverse(invoked), *index)
+    });
+}
+
+struct Cut<'r> {
     /// `needed[i]`: whether operation `i` is in the piece for good.
     needed: Vec<bool>,
-    role: R,
+    role: Roles<'r>,
     /// Configurations left for tries.
     steps: u64,
     is_minimal: bool,
 }
 
-impl<R: Fn(usize) -> Role> Cut<R> {
+impl Cut<'_> {
     /// How many of `row`, from its beginning, contradict together with what is needed; with one fewer, they are not
     /// known to. At least 1, as nothing of it is known not to.
     fn least<S: Specification>(&mut self, court: &mut Court<'_, S>, row: &[usize]) -> usize {
@@ -83,7 +89,7 @@ impl<R: Fn(usize) -> Role> Cut<R> {
     fn contradicts<S: Specification>(&mut self, court: &mut Court<'_, S>, operations: &[usize]) -> bool {
         let mut fixed = self.needed.clone();
         operations.iter().for_each(|index| fixed[*index] = true);
-        let (found, steps) = court.attempt(self.steps, |index| match (self.role)(index) {
+        let (found, steps) = court.attempt(self.steps, &|index| match (self.role)(index) {
             Role::Fixed if !fixed[index] => Role::Free,
             role => role,
         });

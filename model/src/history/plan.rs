@@ -39,6 +39,9 @@ pub(super) enum Role {
     Absent,
 }
 
+/// The role of each operation, by its index.
+pub(super) type Roles<'a> = &'a dyn Fn(usize) -> Role;
+
 /// Operations in lanes.
 ///
 /// Invariants:
@@ -67,7 +70,7 @@ impl Plan {
         intervals: &[Interval<S::Operation, S::Answer>],
         judgement: Judgement,
         prepared: &Prepared<'_, S>,
-        role: impl Fn(usize) -> Role,
+        role: Roles<'_>,
     ) -> Self {
         let slots = prepared.slot_count;
         let blind = vec![Vec::new(); slots as usize];
@@ -105,9 +108,14 @@ impl Plan {
             plan.push(lane, item);
         }
         plan.optional = kinds.into_values().collect();
-        plan.optional.iter_mut().for_each(|items| items.sort_by_key(|item| (item.invoked, item.index)));
-        plan.ends = plan.lanes.iter().map(|lane| ends(lane)).collect();
+        plan.finish();
         plan
+    }
+
+    /// What is read off the lanes once they are full.
+    fn finish(&mut self) {
+        self.optional.iter_mut().for_each(|items| items.sort_by_key(|item| (item.invoked, item.index)));
+        self.ends = self.lanes.iter().map(|lane| ends(lane)).collect();
     }
 
     /// The first lane whose last operation was answered before `invoked`: within it, real time is an order.

@@ -1,7 +1,7 @@
 //! The longest prefix of a history that can be ordered.
 
 use super::judge::Court;
-use super::plan::Role;
+use super::plan::{Role, Roles};
 use super::search::{Found, Furthest};
 use super::specification::Specification;
 use super::{Interval, NEVER};
@@ -14,7 +14,7 @@ use super::{Interval, NEVER};
 pub(super) fn longest<S: Specification>(
     court: &mut Court<'_, S>,
     known: Furthest,
-    role: impl Fn(usize) -> Role,
+    role: Roles<'_>,
 ) -> (Furthest, bool) {
     let is_answered = |(index, end): &(usize, u64)| *end >= known.end && *end != NEVER && role(*index) == Role::Fixed;
     let ends = court.intervals.iter().map(|interval| interval.returned).enumerate();
@@ -27,7 +27,7 @@ pub(super) fn longest<S: Specification>(
     while early < late {
         let middle = early + (late - early).div_ceil(2).min(step) - 1;
         // Up to and with the answer at `ends[middle]`.
-        match court.beside(&up_to(court.intervals, ends[middle]), &role) {
+        match court.beside(&up_to(court.intervals, ends[middle]), role) {
             Found::Order(order) => {
                 early = middle + 1;
                 step *= 2;

@@ -236,7 +236,7 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
                 }
             }
         }
-        self.candidates[start..].sort_by_key(|candidate| std::cmp::Reverse(candidate.returned));
+        latest_first(&mut self.candidates[start..]);
     }
 
     /// What overwrites a part, unless it was offered where all but that part was the same, and nothing more was used up:
@@ -342,4 +342,8 @@ impl<'a, 's, S: Specification> Search<'a, 's, S> {
 
 fn candidate(place: Place, head: u32, item: &Item, state: u32) -> Candidate {
     Candidate { place, head, index: item.index, slot: item.slot, state, returned: item.returned }
+}
+
+fn latest_first(candidates: &mut [Candidate]) {
+    candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.returned));
 }

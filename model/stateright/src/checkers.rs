@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use seedbed_model::explore::{self, Bounds, Exploration, Order, Progress, Stats, Strategy, Verdict};
+use seedbed_model::explore::{self, Bounds, Exercised, Exploration, Order, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{Kind, Protocol, Script, Violation};
 use stateright::{Checker, HasDiscoveries, Model, Path};
 
 use crate::model::{Action, State, WorldModel};
+use crate::world::World;
 
 /// The time between two looks at a running checker grows up to this.
 const LOOK_EVERY_MAX: Duration = Duration::from_millis(50);
@@ -44,19 +45,46 @@ pub fn check<P: Protocol>(
     }
     let jobs = if bounds.depth.is_some() { 1 } else { strategy.jobs };
     let builder = WorldModel::new(protocol, bounds)?.checker().threads(jobs).finish_when(HasDiscoveries::AnyFailures);
-    match strategy.order {
-        Order::BreadthFirst => finish(builder.spawn_bfs(), protocol, bounds, watch),
-        Order::DepthFirst => finish(builder.spawn_dfs(), protocol, bounds, watch),
-        Order::BitState { .. } | Order::Walks(_) => Err("stateright's checkers go breadth first or depth first".into()),
-    }
+    let checked = match strategy.order {
+        Order::BreadthFirst => finish(builder.spawn_bfs(), bounds, watch)?,
+        Order::DepthFirst => finish(builder.spawn_dfs(), bounds, watch)?,
+        Order::BitState { .. } | Order::Walks(_) => {
+            return Err("stateright's checkers go breadth first or depth first".into());
+        }
+    };
+    let not_checked = unchecked(protocol).into_iter().map(|name| format!("not checked: {name} (of the whole graph)"));
+    Ok(Exploration {
+        repeats_from: None,
+        script: checked.path.map(|path| script(bounds, &path)),
+        verdict: match checked.verdict {
+            Verdict::Violated(fall) => Verdict::Violated(Violation {
+                detail: seedbed_model::trace::with_names(&protocol.nodes(), &fall.detail),
+                ..fall
+            }),
+            verdict => verdict,
+        },
+        stats: checked.stats,
+        reached: checked.reached,
+        unexercised: checked.exercised.missing::<P>(),
+        abstractions: explore::abstractions(protocol, bounds).into_iter().chain(not_checked).collect(),
+    })
 }
 
-fn finish<P: Protocol>(
-    mut checker: impl Checker<WorldModel<P>>,
-    protocol: &P,
+/// What a checker came to.
+struct Finished {
+    verdict: Verdict,
+    /// To what fell.
+    path: Option<Path<State, Action>>,
+    stats: Stats,
+    reached: Vec<&'static str>,
+    exercised: Exercised,
+}
+
+fn finish(
+    mut checker: impl Checker<WorldModel>,
     bounds: &Bounds,
     watch: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Exploration<P>, String> {
+) -> Result<Finished, String> {
     let stopped = wait(&mut checker, bounds, watch)?;
     let model = checker.model();
     // A path is told by expanding its states again.
@@ -64,38 +92,32 @@ fn finish<P: Protocol>(
     if let Some(why) = model.noting(|notes| notes.misfit.take()) {
         return Err(why);
     }
-    let found = fall(&checker);
+    let path = path(&checker);
     // stateright counts the start as depth 1.
     let depth = (checker.max_depth() as u32).saturating_sub(1);
-    let exhausted = found.is_none() && stopped.is_none();
     let stats = Stats {
         unique: checker.unique_state_count() as u64,
         total: checker.state_count() as u64,
         depth,
-        exhausted,
+        exhausted: path.is_none() && stopped.is_none(),
         cut: model.noting(|notes| notes.cut),
         ..Stats::default()
     };
-    let (script, verdict) = match (found, stopped) {
-        (Some((script, violation)), _) => (Some(script), Verdict::Violated(violation)),
-        (None, Some(why)) => (None, Verdict::Unknown(why)),
-        (None, None) => (None, Verdict::Holds),
+    let verdict = match (&path, stopped) {
+        (Some(path), _) => {
+            Verdict::Violated(path.last_state().falls().first().expect("the path ends with a fall").clone())
+        }
+        (None, Some(why)) => Verdict::Unknown(why),
+        (None, None) => Verdict::Holds,
     };
-    let not_checked = unchecked(protocol).into_iter().map(|name| format!("not checked: {name} (of the whole graph)"));
-    Ok(Exploration {
-        repeats_from: None,
-        verdict,
-        script,
-        stats,
-        reached: model.noting(|notes| notes.reached.iter().copied().collect()),
-        unexercised: model.noting(|notes| notes.exercised.missing::<P>()),
-        abstractions: explore::abstractions(protocol, bounds).into_iter().chain(not_checked).collect(),
-    })
+    let (reached, exercised) =
+        model.noting(|notes| (notes.reached.iter().copied().collect(), std::mem::take(&mut notes.exercised)));
+    Ok(Finished { verdict, path, stats, reached, exercised })
 }
 
 /// Waits for the checker's threads. Why it was stopped, if it was.
-fn wait<P: Protocol>(
-    checker: &mut impl Checker<WorldModel<P>>,
+fn wait(
+    checker: &mut impl Checker<WorldModel>,
     bounds: &Bounds,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Option<String>, String> {
@@ -124,25 +146,20 @@ fn wait<P: Protocol>(
     Ok(stopped)
 }
 
-/// The counterexample with the fewest steps, and what falls on it.
-fn fall<P: Protocol>(checker: &impl Checker<WorldModel<P>>) -> Option<(Script<P>, Violation)> {
-    let model = checker.model();
-    let claims = model.properties();
+/// The counterexample with the fewest steps.
+fn path(checker: &impl Checker<WorldModel>) -> Option<Path<State, Action>> {
+    let claims = checker.model().properties();
     let mut discoveries = checker.discoveries();
     let failing = claims.iter().filter(|claim| claim.expectation.discovery_is_failure());
-    let paths = failing.filter_map(|claim| Some((claim.name, discoveries.remove(claim.name)?)));
-    let (_, path) = paths.min_by_key(|(_, path)| path.clone().into_vec().len())?;
-    Some(told(model, path))
+    let paths = failing.filter_map(|claim| discoveries.remove(claim.name));
+    paths.min_by_key(|path| path.clone().into_vec().len())
 }
 
-fn told<P: Protocol>(model: &WorldModel<P>, path: Path<State<P>, Action<P>>) -> (Script<P>, Violation) {
-    let path = path.into_vec();
-    let first = path.first().expect("a path has a start").0.world();
-    let last = &path.last().expect("a path has an end").0;
+fn script<P: Protocol>(bounds: &Bounds, path: &Path<State, Action>) -> Script<P> {
+    let path = path.clone().into_vec();
+    let first: World<P> = path.first().expect("a path has a start").0.world();
     let steps = path.iter().filter_map(|(_, action)| action.as_ref()).flat_map(Action::steps).collect();
-    let mut violation = last.falls().first().expect("a counterexample ends with a fall").clone();
-    violation.detail = seedbed_model::trace::with_names(&model.protocol.nodes(), &violation.detail);
-    (first.script(&model.bounds, steps), violation)
+    first.script(bounds, steps)
 }
 
 /// Serves stateright's Explorer page of `protocol` within `bounds` at `address`, until the process ends.
@@ -151,6 +168,10 @@ fn told<P: Protocol>(model: &WorldModel<P>, path: Path<State<P>, Action<P>>) -> 
 /// If the bounds do not fit the protocol, or the address cannot be listened at.
 pub fn serve<P: Protocol>(protocol: &P, bounds: &Bounds, address: SocketAddr) -> Result<(), String> {
     let model = WorldModel::new(protocol, bounds)?;
+    serve_model(model, address)
+}
+
+fn serve_model(model: WorldModel, address: SocketAddr) -> Result<(), String> {
     // stateright panics where it cannot listen: ask first.
     TcpListener::bind(address).map_err(|error| format!("listen at {address}: {error}"))?;
     let checker = model.checker().serve(address);

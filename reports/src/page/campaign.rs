@@ -6,8 +6,9 @@ use seedbed_model::TraceStep;
 use seedbed_model::record::{CampaignRecord, FailureGroup, ScenarioRecord, ShrinkRecord};
 
 use super::failure::{FILTER, Shown, part};
+use super::figures::{chances, figures};
 use super::page;
-use crate::campaign::result;
+use crate::campaign::{outcome, result};
 use crate::spacetime::Picture;
 use crate::svg::escaped;
 use crate::{number, shrunk};
@@ -49,12 +50,8 @@ impl Example {
 /// The page. `examples` are shown with the failures they belong to.
 pub fn html(record: &CampaignRecord, examples: &[Example]) -> String {
     let runs: u64 = record.scenarios.iter().map(|scenario| scenario.runs).sum();
-    let bad = record.scenarios.iter().filter(|scenario| scenario.code != 0).count();
-    let title = match bad {
-        0 => "Campaign: all as expected".to_owned(),
-        bad => format!("Campaign: {bad} not as expected"),
-    };
-    let class = if bad == 0 { "good" } else { "bad" };
+    let title = format!("Campaign: {}", outcome(record));
+    let class = if record.code == 0 { "good" } else { "bad" };
     let mut body = format!(
         "<h1 class=\"{class}\">{title}</h1>\n<p class=\"soft\">{} of {}, revision {}, exit {}</p>\n",
         number::counted(runs, "run"),
@@ -131,6 +128,7 @@ fn scenario(index: usize, scenario: &ScenarioRecord, examples: &[Example], body:
     for remark in &scenario.remarks {
         let _ = writeln!(body, "<p class=\"bad\">{}</p>", escaped(remark));
     }
+    chances(scenario, body);
     for fall in &scenario.falls {
         let expected = if fall.expected { " as expected" } else { "" };
         let _ = writeln!(
@@ -153,7 +151,7 @@ fn scenario(index: usize, scenario: &ScenarioRecord, examples: &[Example], body:
         };
         body.push_str(&part(&shown));
     }
-    coverage(scenario, body);
+    figures(scenario, body);
 }
 
 fn groups(groups: &[FailureGroup], body: &mut String) {
@@ -179,42 +177,10 @@ fn groups(groups: &[FailureGroup], body: &mut String) {
     body.push_str("</table></div>\n");
 }
 
-/// Marks and goals, each with how often.
-fn coverage(scenario: &ScenarioRecord, body: &mut String) {
-    if scenario.reached.is_empty() && scenario.missed.is_empty() {
-        return;
-    }
-    let most = scenario.reached.values().max().copied().unwrap_or(1).max(1);
-    let _ = writeln!(
-        body,
-        "<details><summary>{} reached{}</summary><div class=\"wide\"><table>",
-        number::counted(scenario.reached.len() as u64, "goal or mark"),
-        if scenario.missed.is_empty() { String::new() } else { format!(", {} missed", scenario.missed.len()) }
-    );
-    for missed in &scenario.missed {
-        let _ = writeln!(
-            body,
-            "<tr><td class=\"bad\">{}</td><td class=\"number bad\">never</td><td></td></tr>",
-            escaped(missed)
-        );
-    }
-    for (what, count) in &scenario.reached {
-        let _ = writeln!(
-            body,
-            "<tr><td>{}</td><td class=\"number\">{}</td><td><span class=\"meter\" style=\"width:{}px\"></span></td></tr>",
-            escaped(what),
-            number::grouped(*count),
-            // Counts lie orders of magnitude apart: a bar is as long as its count has bits.
-            200 * count.ilog2().max(1) / most.ilog2().max(1)
-        );
-    }
-    body.push_str("</table></div></details>\n");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use seedbed_model::record::{Failure, Fall, Header};
+    use seedbed_model::record::{Failure, Fall, Header, PinRecord};
 
     #[test]
     fn falls_are_shown_with_their_groups_and_runs() {
@@ -251,5 +217,18 @@ mod tests {
         assert!(text.contains("single-copy fell in 3 runs") && text.contains("1 not as expected"));
         assert!(text.contains("class=\"spacetime\"") && text.contains("renewed"));
         assert!(!html(&record, &[]).contains("class=\"spacetime\""), "nothing is drawn of a run that is not known");
+    }
+
+    #[test]
+    fn a_pin_that_drifted_is_in_the_title() {
+        let pin = PinRecord { name: "leasing/crisscross".into(), code: 18, ..PinRecord::default() };
+        let record = CampaignRecord {
+            header: Header::new("campaign", "unknown"),
+            pins: vec![pin],
+            scenarios: vec![ScenarioRecord::default()],
+            code: 18,
+        };
+        let title = "<h1 class=\"bad\">Campaign: each as expected, but 1 pinned run not as before (exit 18)</h1>";
+        assert!(html(&record, &[]).contains(title));
     }
 }

@@ -3,9 +3,11 @@
 //! - [`campaign`]: what a campaign found.
 //! - [`failure`]: one run that fell, in words and as a picture.
 //! - [`kills`]: how soon each engine kills each mutant.
+//! - `figures`: a scenario's statistics, coverage and faults, as a part of the campaign's.
 
 pub mod campaign;
 pub mod failure;
+mod figures;
 pub mod kills;
 
 use crate::svg::escaped;
@@ -35,6 +37,10 @@ pre { background: var(--card); padding: .7rem 1rem; border-radius: 6px; overflow
 .tools input { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: 6px;
   padding: .2rem .5rem; } .dim { opacity: .12; } tr.culprit td { background: var(--bad-soft); }
 .meter { display: inline-block; height: .6em; background: var(--node); border-radius: 3px; vertical-align: baseline; }
+td.bar { width: 12rem; } .heat { background: color-mix(in srgb, var(--node) var(--heat), transparent); }
+table.met { width: auto; } details > .wide, details > p { margin: .5rem 0; }
+.curve .line { fill: none; stroke: var(--node); stroke-width: 2; } .curve .axis { fill: none; stroke: var(--line); }
+.curve text { fill: var(--soft); font-size: 11px; }
 ";
 
 /// The page of this title and body.

@@ -121,6 +121,7 @@ fn chosen<'r>(library: &Library<'r>, name: &str) -> Result<(&'r dyn Face, Scenar
     let scenario = Scenario {
         name: name.to_owned(),
         story: "A run of the protocol's defaults.".into(),
+        written: None,
         class: Class::Quick,
         seeds: SeedRange::default(),
         expect: Expect::Holds,

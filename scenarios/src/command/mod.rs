@@ -1,12 +1,16 @@
 //! The command: its verbs, their flags, and how it ends.
 
 mod check;
+mod emit;
 mod explore;
 mod flags;
 mod history;
 mod list;
+mod merge;
 mod mutants;
 mod order;
+mod outputs;
+mod plan;
 mod replay;
 mod run;
 mod shrink;
@@ -59,6 +63,12 @@ enum Verb {
     Mutants(mutants::Args),
     /// Judges recorded client histories
     History(history::Args),
+    /// Cuts a campaign into shards: the command of each, and the one that merges them
+    Plan(plan::Args),
+    /// Merges the results of shards, in any order
+    Merge(merge::Args),
+    /// Writes a campaign over many machines for an engine that exists: shards and merge
+    Emit(emit::Args),
 }
 
 /// The whole program of a crate with protocols of its own: reads the command line, does what it says, and ends with
@@ -120,6 +130,9 @@ fn dispatch(registry: &Registry, command: &str, verb: &Verb, console: &mut Conso
         Verb::Shrink(args) => shrink::run(registry, command, args, console),
         Verb::Mutants(args) => mutants::run(registry, command, args, console),
         Verb::History(args) => history::run(args, console),
+        Verb::Plan(args) => plan::run(registry, command, args, console),
+        Verb::Merge(args) => merge::run(args, console),
+        Verb::Emit(args) => emit::run(registry, command, args, console),
     }
 }
 

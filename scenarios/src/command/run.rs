@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use seedbed_model::Span;
 use seedbed_model::record::{CampaignRecord, Header, PinRecord, ScenarioRecord};
+use seedbed_reports::failure;
 use seedbed_reports::page::campaign::Example;
-use seedbed_reports::{campaign, failure, json, junit, page};
 use seedbed_sim::Seed;
 
 use super::flags::{Planned, Variation, Work};
+use super::outputs::Outputs;
 use super::{replay, shrink};
 use crate::campaign::{Campaign, Paste};
 use crate::console::{Console, probe, write_file};
@@ -16,6 +17,7 @@ use crate::exit::{self, BadInput, unknown};
 use crate::face::Face;
 use crate::file::Class;
 use crate::guided::Guided;
+use crate::keeping::Keep;
 use crate::library::{Library, Scenario};
 use crate::pinned;
 use crate::registry::Registry;
@@ -40,18 +42,15 @@ pub(crate) struct Args {
     /// The part of the seeds that falls to this machine
     #[arg(long, value_name = "I/N", conflicts_with = "seed")]
     shard: Option<Shard>,
-    /// Writes a JUnit file: a case for each hundred seeds
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Writes the results as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Writes a page, `index.html`, with the falls made small and drawn
-    #[arg(long, value_name = "DIR")]
-    html: Option<PathBuf>,
+    /// Keeps the campaign in this folder and goes on from what is kept there; removed once it has ended
+    #[arg(long, value_name = "DIR", conflicts_with = "seed")]
+    checkpoint: Option<PathBuf>,
+    /// How often it is kept
+    #[arg(long, value_name = "SPAN", default_value = "30s")]
+    checkpoint_every: Span,
     /// Goes on from rare places that earlier runs were at, instead of seed after seed; the plan of a run that falls is written
     /// to this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["seed", "shard", "plan", "trace", "history", "junit"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["seed", "shard", "plan", "trace", "history", "junit", "checkpoint"])]
     guided: Option<PathBuf>,
     /// Pins the first run that fell
     #[arg(long, value_name = "FILE")]
@@ -65,15 +64,16 @@ pub(crate) struct Args {
     variation: Variation,
     #[command(flatten)]
     work: Work,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     args.variation.refuse_variant()?;
-    probe(args.junit.as_ref())?;
-    probe(args.json.as_ref())?;
+    args.outputs.probe()?;
     probe(args.trace.as_ref())?;
     probe(args.history.as_ref())?;
-    for folder in args.html.iter().chain(&args.guided) {
+    if let Some(folder) = &args.guided {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
     }
@@ -85,6 +85,8 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         ));
     }
     let paste = args.planned.paste(args.variation.paste(command, &args.work.revision));
+    let keep = |folder: &PathBuf| Keep::new(folder, args.checkpoint_every, &args.work.revision);
+    let keep = args.checkpoint.as_ref().map(keep).transpose()?;
     let deadline = Deadline::after(args.budget);
     let mut record = CampaignRecord {
         header: Header::new("campaign", &args.work.revision),
@@ -92,27 +94,41 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         scenarios: Vec::new(),
         code: 0,
     };
+    let mut said = Ok(());
     for (index, (face, scenario)) in chosen.iter().enumerate() {
-        let share = deadline.share(chosen.len() - index);
+        let deadline = deadline.share(chosen.len() - index);
         let Some(seeds) = seeds(args, scenario) else { continue };
-        record.scenarios.push(one(args, *face, scenario, seeds, share, &paste, console)?);
+        let whole = whole(args, scenario);
+        let (keep, jobs) = (keep.as_ref(), args.work.jobs());
+        let campaign = Campaign { face: *face, scenario, seeds, whole, keep, jobs, deadline, paste: &paste };
+        let done = match &args.guided {
+            None => one(&campaign, console)?,
+            Some(folder) => guided(&campaign, folder, console)?,
+        };
+        let falls = done.falls.iter().filter(|fall| !fall.expected);
+        let blocks: String = falls.map(|fall| format!("{}\n", failure::block(&fall.first))).collect();
+        // A stream that is closed ends no campaign: its results may go to files.
+        said = said.and(console.say(&blocks));
+        record.scenarios.push(done);
     }
     if record.scenarios.is_empty() {
         return Err(BadInput::flag("--shard: no scenario has a seed left for this shard; use fewer shards"));
     }
     let codes = record.scenarios.iter().map(|scenario| scenario.code);
     record.code = exit::lowest(codes.chain(record.pins.iter().map(|pin| pin.code)));
-    console.say(&campaign::summary(&record))?;
-    write_results(args, &record)?;
-    if let Some(folder) = &args.html {
-        let examples = examples(&chosen, &record, &paste, console)?;
-        write_file(&folder.join("index.html"), &page::campaign::html(&record, &examples))?;
+    said.and(args.outputs.put(&record, console))?;
+    if args.outputs.has_page() {
+        args.outputs.put_page(&record, &examples(&chosen, &record, &paste, console)?)?;
     }
     if let (Some(path), Some(seed), [(face, scenario)]) = (&args.history, args.seed, chosen.as_slice()) {
         replay::write_history(*face, scenario, seed, path)?;
     }
     if let Some(path) = &args.trace {
         pin_first(args, &chosen, &record, path)?;
+    }
+    if let Some(keep) = keep {
+        let has_ended = |scenario: &&ScenarioRecord| scenario.demanded == Some(scenario.runs);
+        record.scenarios.iter().filter(has_ended).for_each(|scenario| keep.remove(scenario));
     }
     Ok(record.code)
 }
@@ -128,6 +144,7 @@ fn pins(library: &Library<'_>, chosen: &[(&dyn Face, Scenario)]) -> Result<Vec<P
             }
         }
     }
+    records.sort_by(|a: &PinRecord, b: &PinRecord| a.name.cmp(&b.name));
     Ok(records)
 }
 
@@ -143,13 +160,16 @@ fn chosen<'r>(library: &Library<'r>, args: &Args) -> Result<Vec<(&'r dyn Face, S
     if args.planned.plan.is_some() && chosen.len() > 1 {
         return Err(BadInput::flag("--plan: a plan names the nodes of one scenario; name one, as protocol/scenario"));
     }
+    // In the order of their names, as merged results have them.
+    chosen.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
     if chosen.is_empty() {
         return Err(BadInput::flag("there is no scenario to run: name one; `list` shows them"));
     }
     Ok(chosen)
 }
 
-fn named<'r>(library: &Library<'r>, names: &[String]) -> Result<Vec<(&'r dyn Face, Scenario)>, BadInput> {
+/// The scenarios that the names stand for; without names, every quick one.
+pub(super) fn named<'r>(library: &Library<'r>, names: &[String]) -> Result<Vec<(&'r dyn Face, Scenario)>, BadInput> {
     let mut found: Vec<(&dyn Face, Scenario)> = Vec::new();
     if names.is_empty() {
         for entry in &library.registry.entries {
@@ -196,32 +216,34 @@ fn seeds(args: &Args, scenario: &Scenario) -> Option<Seeds> {
     }
 }
 
-fn one(
-    args: &Args,
-    face: &dyn Face,
-    scenario: &Scenario,
-    seeds: Seeds,
-    deadline: Deadline,
-    paste: &Paste,
-    console: &mut Console<'_>,
-) -> Result<ScenarioRecord, BadInput> {
-    if let (Some(folder), Seeds::Range(_) | Seeds::Endless) = (&args.guided, seeds) {
-        let seeds = if let Seeds::Range(range) = seeds { range } else { SeedRange { from: 0, to: u64::MAX } };
-        let guided = Guided { face, scenario, seeds, folder, jobs: args.work.jobs(), deadline, paste };
-        let record = guided.run(&console.meter(&scenario.name, Some(seeds.count())))?;
-        return tell(record, console);
+/// The seeds of all shards; `None` if time alone says, or for a single seed.
+fn whole(args: &Args, scenario: &Scenario) -> Option<SeedRange> {
+    match (args.seed, args.seeds, args.budget, args.shard) {
+        (Some(_), ..) | (None, None, Some(_), None) => None,
+        (None, seeds, ..) => Some(seeds.unwrap_or(scenario.seeds)),
     }
-    let campaign = Campaign { face, scenario, seeds, jobs: args.work.jobs(), deadline, paste };
-    let record = campaign.run(&console.meter(&scenario.name, seeds.demanded()))?;
-    tell(record, console)
 }
 
-/// Shows what fell against expectation.
-fn tell(record: ScenarioRecord, console: &mut Console<'_>) -> Result<ScenarioRecord, BadInput> {
-    for fall in record.falls.iter().filter(|fall| !fall.expected) {
-        console.say(&format!("{}\n", failure::block(&fall.first)))?;
-    }
+fn one(campaign: &Campaign<'_>, console: &mut Console<'_>) -> Result<ScenarioRecord, BadInput> {
+    let meter = console.meter(&campaign.scenario.name, campaign.seeds.demanded());
+    let record = campaign.run(&meter)?;
+    drop(meter);
     Ok(record)
+}
+
+/// The same number of runs, guided by what they reach.
+fn guided(
+    campaign: &Campaign<'_>,
+    folder: &std::path::Path,
+    console: &Console<'_>,
+) -> Result<ScenarioRecord, BadInput> {
+    let &Campaign { face, scenario, jobs, deadline, paste, .. } = campaign;
+    let seeds = match campaign.seeds {
+        Seeds::Range(range) => range,
+        Seeds::Endless | Seeds::One(_) => SeedRange { from: 0, to: u64::MAX },
+    };
+    let guided = Guided { face, scenario, seeds, folder, jobs, deadline, paste };
+    guided.run(&console.meter(&scenario.name, campaign.seeds.demanded()))
 }
 
 /// Falls that a page shows, at most: each takes some hundred runs to make small.
@@ -249,16 +271,6 @@ fn examples(
         examples.push(Example::of(&scenario.name, small));
     }
     Ok(examples)
-}
-
-fn write_results(args: &Args, record: &CampaignRecord) -> Result<(), BadInput> {
-    if let Some(path) = &args.json {
-        write_file(path, &json::text(record))?;
-    }
-    if let Some(path) = &args.junit {
-        write_file(path, &junit::text(record).map_err(|why| BadInput::file(path.display().to_string(), why))?)?;
-    }
-    Ok(())
 }
 
 /// Pins the first run that fell, expected or not; without one there is nothing to pin.

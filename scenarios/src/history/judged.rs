@@ -23,17 +23,48 @@ use super::recorder::{ClientRecorder, Seen};
 /// More operations of a contradiction than these are not listed.
 const LISTED_COUNT_MAX: usize = 12;
 
-/// One seed to be run and judged.
-pub(crate) struct Judged<'a, P: Protocol> {
+/// One seed's run, whatever its protocol: the judges are compiled once, not once for each.
+pub(crate) trait Rerun {
+    /// `names()[i]` is node `i`'s.
+    fn names(&self) -> Vec<String>;
+    /// Runs the seed, at most so many steps of it if they are said. What the clients see goes to `sink`.
+    fn run(&self, steps: Option<u64>, sink: Option<&mut dyn FnMut(Seen)>) -> Run;
+}
+
+/// A seed of a protocol.
+pub(crate) struct Seeded<'a, P: Protocol> {
     pub(crate) protocol: &'a P,
     pub(crate) settings: &'a Settings,
-    pub(crate) claim: &'a Claim,
     pub(crate) seed: Seed,
+}
+
+impl<P: Protocol> Rerun for Seeded<'_, P> {
+    fn names(&self) -> Vec<String> {
+        self.protocol.nodes()
+    }
+
+    fn run(&self, steps: Option<u64>, sink: Option<&mut dyn FnMut(Seen)>) -> Run {
+        let cut = steps.map(|step_count_max| Settings { step_count_max, ..self.settings.clone() });
+        let settings = cut.as_ref().unwrap_or(self.settings);
+        match sink {
+            None => seedbed_sim::simulate(self.protocol, settings, self.seed, None),
+            Some(sink) => {
+                let mut recorder = ClientRecorder::new(self.protocol, sink);
+                seedbed_sim::simulate(self.protocol, settings, self.seed, Some(&mut recorder))
+            }
+        }
+    }
+}
+
+/// One seed to be run and judged.
+pub(crate) struct Judged<'a> {
+    pub(crate) seed: &'a dyn Rerun,
+    pub(crate) claim: &'a Claim,
     /// Whether a fall is told by the smallest contradicting piece, which needs the history once more.
     pub(crate) piece: bool,
 }
 
-impl<P: Protocol> Judged<'_, P> {
+impl Judged<'_> {
     /// The run, up to the step in which something falls.
     ///
     /// # Errors
@@ -42,21 +73,16 @@ impl<P: Protocol> Judged<'_, P> {
         self.claim.with(self)
     }
 
-    fn simulate(&self, settings: &Settings, sink: &mut dyn FnMut(Seen)) -> Run {
-        seedbed_sim::simulate(self.protocol, settings, self.seed, Some(&mut ClientRecorder::new(self.protocol, sink)))
-    }
-
     /// The run up to a fall.
     fn up_to(&self, fall: Fall) -> Run {
-        let cut = Settings { step_count_max: fall.step, ..self.settings.clone() };
-        let mut run = seedbed_sim::simulate(self.protocol, &cut, self.seed, None);
+        let mut run = self.seed.run(Some(fall.step), None);
         run.end = End::Violated;
         run.violations.push(Found { violation: fall.violation, at_ns: fall.at_ns, step: fall.step });
         run
     }
 }
 
-impl<P: Protocol> Work for &Judged<'_, P> {
+impl Work for &Judged<'_> {
     type Result = Run;
 
     fn on<S: Shipped>(self, specification: &S) -> Run {
@@ -64,14 +90,13 @@ impl<P: Protocol> Work for &Judged<'_, P> {
             return self.whole(specification);
         }
         let mut stream = Stream::new(specification);
-        let run = self.simulate(self.settings, &mut |seen| stream.see(&seen));
+        let run = self.seed.run(None, Some(&mut |seen| stream.see(&seen)));
         match stream.end {
             None => run,
             Some(StreamEnd::GivenUp) => self.whole(specification),
             Some(StreamEnd::Fell(fall)) if self.piece => {
-                let cut = Settings { step_count_max: fall.step, ..self.settings.clone() };
                 let mut kept = Kept::default();
-                self.simulate(&cut, &mut |seen| kept.see(seen));
+                self.seed.run(Some(fall.step), Some(&mut |seen| kept.see(seen)));
                 let detail = self.verdict(specification, &kept).map(|fall| fall.violation.detail);
                 let detail = detail.unwrap_or(fall.violation.detail);
                 self.up_to(Fall { violation: Violation { detail, ..fall.violation }, ..fall })
@@ -81,11 +106,11 @@ impl<P: Protocol> Work for &Judged<'_, P> {
     }
 }
 
-impl<P: Protocol> Judged<'_, P> {
+impl Judged<'_> {
     /// Judges the run at its end.
     fn whole<S: Shipped>(&self, specification: &S) -> Run {
         let mut kept = Kept::default();
-        let run = self.simulate(self.settings, &mut |seen| kept.see(seen));
+        let run = self.seed.run(None, Some(&mut |seen| kept.see(seen)));
         let is_real_time = self.claim.judge.judgement().is_real_time();
         // Without real time a run that ended early says nothing: what is missing might explain what is there.
         if !is_real_time && run.end != End::Quiet {
@@ -122,7 +147,7 @@ impl<P: Protocol> Judged<'_, P> {
     }
 
     fn words(&self, kept: &Kept, assembled: &Assembled, found: &Contradiction) -> String {
-        let names = self.protocol.nodes();
+        let names = self.seed.names();
         let intervals = assembled.history.intervals();
         let told = |index: &usize| operation(&names, kept, &intervals[*index]);
         let count = found.piece.len();

@@ -2,8 +2,6 @@
 
 use seedbed::{shipped, testing};
 
-const SHIPPED: [&str; 7] = ["echo", "lease-timers", "lease-stamps", "paxos", "register", "seqpair", "leasing"];
-
 /// What no mutant is declared to break, and why.
 const EXEMPT: [&str; 4] = [
     // `no-retry` breaks the three promises of progress at once; it is declared by the one that the explorer meets first.
@@ -17,7 +15,7 @@ const EXEMPT: [&str; 4] = [
 #[test]
 fn every_property_is_declared_to_fall_somewhere() {
     let registry = shipped();
-    let never = SHIPPED.iter().flat_map(|protocol| {
+    let never = registry.names().into_iter().flat_map(|protocol| {
         testing::never_falls(&registry, protocol).into_iter().map(move |property| format!("{protocol}: {property}"))
     });
     let mut never: Vec<String> = never.collect();
@@ -30,14 +28,14 @@ fn every_property_is_declared_to_fall_somewhere() {
 #[test]
 fn runs_of_shipped_scenarios_replay_exactly() {
     let registry = shipped();
-    let fell: usize = SHIPPED.iter().map(|protocol| testing::replay_exactly(&registry, protocol)).sum();
+    let fell: usize = registry.names().into_iter().map(|protocol| testing::replay_exactly(&registry, protocol)).sum();
     assert!(fell > 20, "{fell} of the sample fall");
 }
 
 #[test]
 fn a_fall_of_each_mutant_shrinks_to_a_minimal_run() {
     let registry = shipped();
-    let shrunk = SHIPPED.iter().flat_map(|protocol| testing::shrink_minimally(&registry, protocol, 1, 1));
+    let shrunk = registry.names().into_iter().flat_map(|protocol| testing::shrink_minimally(&registry, protocol, 1, 1));
     let shrunk: Vec<String> = shrunk.collect();
     assert!(shrunk.len() >= 15, "these mutants fall in the simulator: {shrunk:#?}");
 }
@@ -46,7 +44,8 @@ fn a_fall_of_each_mutant_shrinks_to_a_minimal_run() {
 #[ignore = "shrinks some hundred runs: minutes: .ci/run --full, in its step sweeps"]
 fn falls_of_each_mutant_in_every_scenario_shrink_to_minimal_runs() {
     let registry = shipped();
-    let shrunk = SHIPPED.iter().flat_map(|protocol| testing::shrink_minimally(&registry, protocol, usize::MAX, 3));
+    let shrunk =
+        registry.names().into_iter().flat_map(|protocol| testing::shrink_minimally(&registry, protocol, usize::MAX, 3));
     let shrunk: Vec<String> = shrunk.collect();
     assert!(shrunk.len() > 50, "{shrunk:#?}");
 }

@@ -1,5 +1,7 @@
 //! One try: some pieces, played from the start.
 
+use std::rc::Rc;
+
 use seedbed_model::exact::Origin;
 use seedbed_model::signature::{Shape, Signature};
 use seedbed_model::{Choice, ExactScript, ExactStep, Local, Move, NodeClock, NodeId, Playback, Protocol, Span};
@@ -7,7 +9,7 @@ use seedbed_model::{Choice, ExactScript, ExactStep, Local, Move, NodeClock, Node
 use super::Found;
 use super::limits::{Limits, note_disk};
 use super::measure::{Size, roughness};
-use super::pieces::Piece;
+use super::pieces::{Piece, Pieces};
 
 /// What tries have in common.
 pub(crate) struct Attempt<'a, P: Protocol> {
@@ -26,7 +28,7 @@ struct Play<P: Protocol> {
     playback: Playback<P>,
     /// `numbers[id]` is the number of the step that the piece became; 0 for none.
     numbers: Vec<u32>,
-    done: Vec<Piece<P>>,
+    done: Pieces<P>,
     /// The next id for time that passes by itself.
     next: u32,
 }
@@ -43,8 +45,8 @@ impl<'a, P: Protocol> Attempt<'a, P> {
     }
 
     /// Plays the pieces. The run as it happened, if it falls as it should.
-    pub(crate) fn run<'p>(&self, pieces: impl Iterator<Item = &'p Piece<P>> + Clone) -> Option<Found<P>> {
-        let most = pieces.clone().map(|piece| piece.id).max().unwrap_or(0);
+    pub(crate) fn run(&self, pieces: &[Rc<Piece<P>>]) -> Option<Found<P>> {
+        let most = pieces.iter().map(|piece| piece.id).max().unwrap_or(0);
         let mut play = Play {
             playback: Playback::new(self.protocol, self.untimed, &self.clocks),
             numbers: vec![0; most as usize + 1],
@@ -86,20 +88,20 @@ impl<'a, P: Protocol> Attempt<'a, P> {
     }
 
     /// Lets the piece happen, if it can.
-    fn piece(&self, play: &mut Play<P>, piece: &Piece<P>) {
+    fn piece(&self, play: &mut Play<P>, piece: &Rc<Piece<P>>) {
         match piece.step.choice() {
             Some(Choice::Elapse(span)) => drop(self.elapse(play, piece.id, *span)),
             Some(Choice::At(node, Local::Fire(timer))) => {
                 if self.wait(play, *node, timer) {
-                    play.take(piece, piece.step.clone(), None);
+                    play.take(piece, None, None);
                 }
             }
             Some(Choice::Deliver(_) | Choice::Duplicate(_) | Choice::Lose(_)) => {
                 if let Some((step, aim)) = play.aimed(piece) {
-                    play.take(piece, step, Some(aim));
+                    play.take(piece, Some(step), Some(aim));
                 }
             }
-            _ => play.take(piece, piece.step.clone(), None),
+            _ => play.take(piece, None, None),
         }
     }
 
@@ -125,10 +127,13 @@ impl<'a, P: Protocol> Attempt<'a, P> {
             return false;
         }
         let passed = Span(play.playback.world.driver.now - before);
-        match play.done.last_mut().map(|piece| &mut piece.step.what) {
-            Some(Move::Choice(Choice::Elapse(last))) => *last = *last + passed,
-            _ => play.done.push(Piece { id, step: ExactStep::of(Choice::Elapse(passed)), origin: None }),
-        }
+        let last = play.done.pop_if(|piece| piece.is_time());
+        let (id, before) = match last.as_ref().map(|piece| (piece.id, piece.step.choice())) {
+            Some((id, Some(Choice::Elapse(before)))) => (id, *before),
+            _ => (id, Span::ZERO),
+        };
+        let step = ExactStep::of(Choice::Elapse(before + passed));
+        play.done.push(Rc::new(Piece { id, step, origin: None }));
         true
     }
 }
@@ -156,20 +161,22 @@ impl<P: Protocol> Play<P> {
         Some((ExactStep { what: Move::Choice(choice), ..piece.step.clone() }, aim))
     }
 
-    fn take(&mut self, piece: &Piece<P>, step: ExactStep<P>, aim: Option<Origin>) {
+    /// The piece happens, if it can: as the step that is given, or as its own.
+    fn take(&mut self, piece: &Rc<Piece<P>>, step: Option<ExactStep<P>>, aim: Option<Origin>) {
         self.playback.world.driver.aim = aim;
-        let taken = self.playback.take(&step);
+        let step = step.as_ref().unwrap_or(&piece.step);
+        let taken = self.playback.take(step);
         self.playback.world.driver.aim = None;
         let number = self.playback.world.driver.step;
         if taken.is_err() {
             return;
         }
-        note_disk(&mut self.playback, &step);
+        note_disk(&mut self.playback, step);
         if let Some(place) = self.numbers.get_mut(piece.id as usize) {
             *place = number;
         }
-        let origin = piece.origin;
-        let step = self.playback.taken(step.what);
-        self.done.push(Piece { id: piece.id, step, origin });
+        let step = self.playback.taken(step.what.clone());
+        let same = step == piece.step;
+        self.done.push(if same { Rc::clone(piece) } else { Rc::new(Piece { step, ..Piece::clone(piece) }) });
     }
 }

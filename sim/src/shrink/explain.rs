@@ -44,7 +44,7 @@ pub fn chain<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result<Vec<b
         chained[index] = true;
         if piece.is_time() && is_last {
             // Whose end it was that passed is not known to a script: every node's past counts.
-            nodes.extend(pieces.iter().filter_map(pieces::Piece::node));
+            nodes.extend(pieces.iter().filter_map(|piece| piece.node()));
         }
         nodes.extend(node);
         needs_time |= piece.is_time() || matches!(piece.step.choice(), Some(Choice::At(_, Local::Fire(_))));
@@ -95,12 +95,12 @@ pub fn contributions<P: Protocol>(protocol: &P, shrunk: &Shrunk<P>) -> Result<Ve
     let mut attempt = Attempt::new(protocol, &shrunk.script, Some(shrunk.limits), Some(shrunk.signature.clone()));
     let mut found = Vec::new();
     for (index, _) in pieces.iter().enumerate().filter(|(_, piece)| piece.is_fault()) {
-        let rest = pieces.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, piece)| piece);
-        found.push(Contribution { step: Some(index), clock: None, is_needed: attempt.run(rest).is_none() });
+        let is_needed = attempt.run(&pieces::without(&pieces, index)).is_none();
+        found.push(Contribution { step: Some(index), clock: None, is_needed });
     }
     for index in (0..attempt.clocks.len()).filter(|index| is_odd(&shrunk.script.clocks[*index])) {
         let drawn = std::mem::replace(&mut attempt.clocks[index], NodeClock::EXACT);
-        let is_needed = attempt.run(pieces.iter()).is_none();
+        let is_needed = attempt.run(&pieces).is_none();
         attempt.clocks[index] = drawn;
         found.push(Contribution { step: None, clock: Some(NodeId(index as u16)), is_needed });
     }

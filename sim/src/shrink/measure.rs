@@ -1,5 +1,7 @@
 //! What is smaller: fewer nodes, then fewer faults, then fewer steps, then rounder numbers.
 
+use std::rc::Rc;
+
 use seedbed_model::{Choice, NodeClock, Protocol, Span};
 
 use super::Found;
@@ -17,7 +19,7 @@ pub struct Size {
 }
 
 impl Size {
-    pub(crate) fn of<P: Protocol>(pieces: &[Piece<P>], clocks: &[NodeClock]) -> Self {
+    pub(crate) fn of<P: Protocol>(pieces: &[Rc<Piece<P>>], clocks: &[NodeClock]) -> Self {
         let count = |is: fn(&Piece<P>) -> bool| pieces.iter().filter(|piece| is(piece)).count();
         let odd = clocks.iter().filter(|clock| is_odd(clock)).count();
         Size { nodes: count(Piece::is_start), faults: count(Piece::is_fault) + odd, steps: pieces.len() }
@@ -30,8 +32,8 @@ pub(crate) fn is_odd(clock: &NodeClock) -> bool {
 }
 
 /// How far from round the numbers of a run are: digits that are not trailing zeros, answers, lengths of their own.
-pub(crate) fn roughness<P: Protocol>(pieces: &[Piece<P>]) -> u64 {
-    let of = |piece: &Piece<P>| {
+pub(crate) fn roughness<P: Protocol>(pieces: &[Rc<Piece<P>>]) -> u64 {
+    let of = |piece: &Rc<Piece<P>>| {
         let passed = match piece.step.choice() {
             Some(Choice::Elapse(span)) => digits(*span),
             _ => 0,

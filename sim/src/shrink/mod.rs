@@ -31,7 +31,7 @@ pub use point::{Certain, certain};
 
 use attempt::Attempt;
 use passes::Search;
-use pieces::Piece;
+use pieces::{Pieces, without};
 
 /// How long a search may go on.
 pub struct Budget<'a> {
@@ -76,15 +76,15 @@ pub struct Shrunk<P: Protocol> {
 pub fn shrink<P: Protocol>(protocol: &P, script: &ExactScript<P>, mut budget: Budget<'_>) -> Result<Shrunk<P>, String> {
     let (pieces, limits) = pieces::read(protocol, script)?;
     let free = Attempt::new(protocol, script, None, None);
-    let first = free.run(pieces.iter()).ok_or("no property falls in the run")?;
+    let first = free.run(&pieces).ok_or("no property falls in the run")?;
     let wanted = first.signature.clone();
     let attempt = Attempt::new(protocol, script, Some(limits), Some(wanted));
-    let first = attempt.run(pieces.iter()).ok_or("the run does not keep the promises that were read off it")?;
+    let first = attempt.run(&pieces).ok_or("the run does not keep the promises that were read off it")?;
     let before = first.size;
     let mut search = Search::new(attempt, first, &mut budget);
     let is_minimal = search.run();
     let (tries, found, clocks) = search.finish();
-    let steps = found.pieces.into_iter().map(|piece| piece.step).collect();
+    let steps = found.pieces.iter().map(|piece| piece.step.clone()).collect();
     Ok(Shrunk {
         script: ExactScript { untimed: script.untimed, clocks, steps },
         signature: found.signature,
@@ -104,18 +104,16 @@ pub fn shrink<P: Protocol>(protocol: &P, script: &ExactScript<P>, mut budget: Bu
 pub fn needless<P: Protocol>(protocol: &P, shrunk: &Shrunk<P>) -> Result<Vec<bool>, String> {
     let (pieces, _) = pieces::read(protocol, &shrunk.script)?;
     let attempt = Attempt::new(protocol, &shrunk.script, Some(shrunk.limits), Some(shrunk.signature.clone()));
-    let first = attempt.run(pieces.iter()).ok_or("the shrunk run does not fall")?;
-    let without = |left: usize| {
-        let rest = pieces.iter().enumerate().filter(move |(index, _)| *index != left).map(|(_, piece)| piece);
-        attempt.run(rest).is_some_and(|found| found.measure() < first.measure())
-    };
-    Ok((0..pieces.len()).map(without).collect())
+    let first = attempt.run(&pieces).ok_or("the shrunk run does not fall")?;
+    let is_needless =
+        |left: usize| attempt.run(&without(&pieces, left)).is_some_and(|found| found.measure() < first.measure());
+    Ok((0..pieces.len()).map(is_needless).collect())
 }
 
 /// A run that falls as it should.
 #[derive_where(Debug, Clone)]
 pub(crate) struct Found<P: Protocol> {
-    pub(crate) pieces: Vec<Piece<P>>,
+    pub(crate) pieces: Pieces<P>,
     pub(crate) signature: Signature,
     pub(crate) size: Size,
     pub(crate) roughness: u64,

@@ -2,12 +2,13 @@
 //! are left out before smaller ones, and single ones until none can be. Then numbers are made rounder.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use seedbed_model::{Choice, ExactStep, Move, NodeClock, NodeId, Protocol, Span};
 
 use super::attempt::Attempt;
 use super::measure::{digits, is_odd};
-use super::pieces::Piece;
+use super::pieces::{Piece, Pieces};
 use super::{Budget, Found, Progress};
 
 /// A search under way.
@@ -49,24 +50,28 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     }
 
     /// Adopts the pieces that are kept, if they fall and are smaller.
-    fn keep(&mut self, keep: impl Fn(usize, &Piece<P>) -> bool) -> bool {
+    fn keep(&mut self, keep: &dyn Fn(usize, &Piece<P>) -> bool) -> bool {
+        let pieces = &self.best.pieces;
+        let kept = pieces.iter().enumerate().filter(|(index, piece)| keep(*index, piece));
+        let rest: Pieces<P> = kept.map(|(_, piece)| Rc::clone(piece)).collect();
+        // What is left as it is cannot be smaller.
+        rest.len() < pieces.len() && self.attempt(&rest)
+    }
+
+    /// Adopts other pieces, if they fall and are smaller.
+    fn attempt(&mut self, pieces: &[Rc<Piece<P>>]) -> bool {
         if !self.may_try() {
             return false;
         }
-        let kept = self.best.pieces.iter().enumerate().filter(|(index, piece)| keep(*index, piece));
-        let found = self.attempt.run(kept.map(|(_, piece)| piece));
+        let found = self.attempt.run(pieces);
         self.adopt(found)
     }
 
     /// Adopts the pieces with one of them changed, if they fall and are smaller.
     fn change(&mut self, index: usize, changed: Piece<P>) -> bool {
-        if !self.may_try() {
-            return false;
-        }
-        let others = self.best.pieces.iter().enumerate();
-        let pieces = others.map(|(other, piece)| if other == index { &changed } else { piece });
-        let found = self.attempt.run(pieces);
-        self.adopt(found)
+        let mut pieces = self.best.pieces.clone();
+        pieces[index] = Rc::new(changed);
+        self.attempt(&pieces)
     }
 
     fn adopt(&mut self, found: Option<Found<P>>) -> bool {
@@ -88,14 +93,14 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
 
     /// Time passes only for timers that are told, and at the end.
     fn without_waiting(&mut self) {
-        let last = self.best.pieces.iter().rposition(Piece::is_time);
-        self.keep(|index, piece| !piece.is_time() || Some(index) == last);
-        self.keep(|_, piece| !piece.is_time());
+        let last = self.best.pieces.iter().rposition(|piece| piece.is_time());
+        self.keep(&|index, piece| !piece.is_time() || Some(index) == last);
+        self.keep(&|_, piece| !piece.is_time());
     }
 
     fn nodes(&mut self) {
         let nodes: Vec<NodeId> =
-            self.best.pieces.iter().filter(|piece| piece.is_start()).filter_map(Piece::node).collect();
+            self.best.pieces.iter().filter(|piece| piece.is_start()).filter_map(|piece| piece.node()).collect();
         self.groups(&nodes.into_iter().rev().map(Group::from).collect::<Vec<_>>());
     }
 
@@ -113,7 +118,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             let Some(piece) = self.best.pieces.get(index) else { return };
             if let Some(Choice::Duplicate(envelope)) = piece.step.choice() {
                 let what = Move::Choice(Choice::Deliver(envelope.clone()));
-                let changed = Piece { step: ExactStep { what, ..piece.step.clone() }, ..piece.clone() };
+                let changed = Piece { step: ExactStep { what, ..piece.step.clone() }, ..Piece::clone(piece) };
                 self.change(index, changed);
             }
         }
@@ -123,7 +128,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
         let mut group = BTreeSet::from([id]);
         let Some(at) = self.best.pieces.iter().position(|piece| piece.id == id) else { return group };
         let fault = &self.best.pieces[at];
-        let mends = |piece: &&Piece<P>| match (fault.step.choice(), piece.step.choice()) {
+        let mends = |piece: &&Rc<Piece<P>>| match (fault.step.choice(), piece.step.choice()) {
             (Some(Choice::Cut(from, to)), Some(Choice::Heal(a, b))) => (from, to) == (a, b),
             _ => piece.is_repair() && piece.node().is_some() && piece.node() == fault.node(),
         };
@@ -136,7 +141,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
         let mut size = groups.len();
         while size > 0 && !self.is_over {
             for part in groups.chunks(size) {
-                self.keep(|_, piece| !part.iter().any(|group| group.has(piece)));
+                self.keep(&|_, piece| !part.iter().any(|group| group.has(piece)));
             }
             size /= 2;
         }
@@ -160,7 +165,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
         let mut end = self.best.pieces.len();
         while end > 0 && !self.is_over {
             let start = end.saturating_sub(size);
-            self.keep(|index, _| !(start..end).contains(&index));
+            self.keep(&|index, _| !(start..end).contains(&index));
             end = start.min(self.best.pieces.len());
         }
     }
@@ -188,13 +193,10 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
         };
         let what = Move::Choice(Choice::Elapse(span(from) + span(to)));
         let step = ExactStep { what, answers: Vec::new(), lengths: Vec::new() };
-        let joined = Piece { step, ..self.best.pieces[to].clone() };
-        if !self.may_try() {
-            return false;
-        }
-        let others = self.best.pieces.iter().enumerate().filter(|(index, _)| *index != from);
-        let found = self.attempt.run(others.map(|(index, piece)| if index == to { &joined } else { piece }));
-        self.adopt(found)
+        let mut pieces = self.best.pieces.clone();
+        pieces[to] = Rc::new(Piece { step, ..Piece::clone(&pieces[to]) });
+        pieces.remove(from);
+        self.attempt(&pieces)
     }
 
     fn clocks(&mut self) {
@@ -204,7 +206,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             for simpler in [NodeClock::EXACT, exact, NodeClock { offset_ns: 0, ..drawn }] {
                 if (is_odd(&drawn) || drawn != NodeClock::EXACT) && simpler != drawn && self.may_try() {
                     self.attempt.clocks[index] = simpler;
-                    let found = self.attempt.run(self.best.pieces.iter());
+                    let found = self.attempt.run(&self.best.pieces);
                     if self.adopt(found) {
                         break;
                     }
@@ -217,7 +219,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     fn numbers(&mut self) {
         for index in (0..self.best.pieces.len()).rev() {
             // What comes before stays in place unless the run gets shorter; then there is another round.
-            let Some(piece) = self.best.pieces.get(index).cloned() else { continue };
+            let Some(piece) = self.best.pieces.get(index).map(Rc::clone) else { continue };
             for changed in simpler(&piece) {
                 if self.change(index, changed) {
                     break;

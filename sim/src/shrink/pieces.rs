@@ -1,6 +1,7 @@
 //! Steps that know where their messages came from.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use derive_where::derive_where;
 use seedbed_model::exact::Origin;
@@ -17,6 +18,9 @@ pub(crate) struct Piece<P: Protocol> {
     /// For a message that arrives or is lost: the piece that sent it, and which of its messages it is.
     pub(crate) origin: Option<Origin>,
 }
+
+/// Pieces in their order; runs share them.
+pub(crate) type Pieces<P> = Vec<Rc<Piece<P>>>;
 
 impl<P: Protocol> Piece<P> {
     /// Where it happens.
@@ -60,7 +64,7 @@ impl<P: Protocol> Piece<P> {
 ///
 /// # Errors
 /// If a step cannot happen.
-pub(crate) fn read<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result<(Vec<Piece<P>>, Limits), String> {
+pub(crate) fn read<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result<(Pieces<P>, Limits), String> {
     let mut playback = Playback::new(protocol, script.untimed, &script.clocks);
     let mut observed = Observed::default();
     // Which piece a step's number stands for: every step is taken, so they are the same.
@@ -71,12 +75,19 @@ pub(crate) fn read<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Result
         observed.before(&playback, step);
         playback.take(step).map_err(|refused| format!("step {}: {refused}", index + 1))?;
         observed.after(&mut playback, step);
-        pieces.push(Piece { id: index as u32 + 1, step: step.clone(), origin });
+        pieces.push(Rc::new(Piece { id: index as u32 + 1, step: step.clone(), origin }));
         if !playback.world.violations.is_empty() {
             break;
         }
     }
     Ok((pieces, observed.limits))
+}
+
+/// All pieces but one.
+pub(crate) fn without<P: Protocol>(pieces: &[Rc<Piece<P>>], left: usize) -> Pieces<P> {
+    let mut rest = pieces.to_vec();
+    rest.remove(left);
+    rest
 }
 
 /// The message that is meant: of several alike, the one sent first.
