@@ -32,9 +32,9 @@ impl Processor {
         Processor(cpu_time::ProcessTime::now())
     }
 
-    /// [s], to the millisecond.
-    pub(crate) fn seconds(self) -> f64 {
-        Duration::from_millis(self.0.elapsed().as_millis() as u64).as_secs_f64()
+    /// To the millisecond.
+    pub(crate) fn spent(self) -> Duration {
+        Duration::from_millis(self.0.elapsed().as_millis() as u64)
     }
 }
 

@@ -1,5 +1,7 @@
 //! How soon each engine kills a mutant: the median over restarts, what the fall shrinks to, and false alarms.
 
+use std::time::Duration;
+
 use seedbed_model::record::{Kill, Measured, RunSize};
 use seedbed_model::{Kind, Mutant};
 use seedbed_sim::shrink::{Budget, Size};
@@ -99,11 +101,12 @@ impl Measuring<'_> {
             ..Measured::default()
         };
         let mut first = None;
+        let mut spent = Duration::ZERO;
         for restart in 0..measured.restarts {
             self.meter.at(u64::from(restart));
             let processor = Processor::start();
             let come = self.search(restart, Some(self.mutant), measured.limit).run()?;
-            measured.cpu_seconds += processor.seconds();
+            spent += processor.spent();
             // The same seeds, walks and states, with nothing removed.
             let whole = self.search(restart, None, come.units).run()?;
             measured.clean += whole.units;
@@ -114,6 +117,7 @@ impl Measuring<'_> {
                 first.get_or_insert(fall);
             }
         }
+        measured.cpu_seconds = spent.as_secs_f64();
         measured.efforts.sort_unstable();
         measured.found.sort();
         measured.found.dedup();
