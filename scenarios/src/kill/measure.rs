@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use seedbed_model::record::{Kill, Measured, RunSize};
-use seedbed_model::{Kind, Mutant};
+use seedbed_model::{Kind, Mutant, Outcome};
 use seedbed_sim::shrink::{Budget, Size};
 
 use super::Trial;
@@ -30,7 +30,8 @@ pub(crate) struct Effort {
 }
 
 impl Trial<'_> {
-    /// Adds to a mutant's row how soon each engine kills it.
+    /// Adds to a mutant's row how soon each engine kills it. A goal that is missed shows in all runs together and in none of
+    /// them: of a mutant that makes one unreachable there is nothing to measure.
     ///
     /// # Errors
     /// What the protocol or the explorer refuses.
@@ -41,6 +42,9 @@ impl Trial<'_> {
         kill: &mut Kill,
         console: &Console<'_>,
     ) -> Result<(), BadInput> {
+        if matches!(mutant.outcome, Outcome::Unreachable(_)) {
+            return Ok(());
+        }
         let scenario = self.best_scenario(mutant)?;
         let bound = self.claiming(mutant).find(|bound| Some(&bound.name) == kill.explorer.place.as_ref());
         let bound = bound.or_else(|| self.claiming(mutant).next());
