@@ -2,6 +2,7 @@
 //!
 //! Files are JSON. Keys are in snake case, names in them in kebab case. A reader refuses another [`SCHEMA`].
 
+mod kills;
 mod merging;
 mod pieces;
 mod planning;
@@ -17,6 +18,7 @@ use crate::explore::Bounds;
 use crate::signature::Signature;
 use crate::trace::TraceStep;
 
+pub use kills::{CleanRecord, Detection, Kill, KillRecord, Measured};
 pub use merging::merged;
 pub use pieces::{Piece, disagreed, done, joined, sum};
 pub use planning::{PlanRecord, ShardPlan, ShardSeeds};
@@ -294,6 +296,12 @@ pub struct ShrinkRecord {
     pub falls: Vec<u32>,
     /// Continuations tried from each moment.
     pub continuations: u32,
+    /// After so many steps, and no fewer, every way on falls as the run does, by search; `None` where that is not known.
+    #[serde(default)]
+    pub certain_after: Option<u64>,
+    /// States that were searched to say so.
+    #[serde(default)]
+    pub certain_states: u64,
 }
 
 /// What a remaining fault adds to a failure.
@@ -408,52 +416,4 @@ pub struct BoundRecord {
     pub remarks: Vec<String>,
     /// The exit code of this bound alone.
     pub code: u8,
-}
-
-/// The kill table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct KillRecord {
-    /// Whence.
-    #[serde(flatten)]
-    pub header: Header,
-    /// A row for each mutant.
-    pub rows: Vec<Kill>,
-    /// The exit code: 17 if one survived or is not what it was declared to be.
-    pub code: u8,
-}
-
-/// One mutant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kill {
-    /// The protocol.
-    pub protocol: String,
-    /// The mutant.
-    pub mutant: String,
-    /// The mechanism it removes.
-    pub removes: String,
-    /// What must come of it, in words.
-    pub declared: String,
-    /// What the explorer found.
-    pub explorer: Detection,
-    /// What the simulator found.
-    pub simulator: Detection,
-    /// `killed`, `harmless as declared`, or what is wrong.
-    pub verdict: String,
-    /// Whether it is as declared.
-    pub as_declared: bool,
-}
-
-/// What one engine found of a mutant.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detection {
-    /// The bound or scenario that detected it; `None` if none did.
-    pub place: Option<String>,
-    /// What was detected there: the property that fell or the goal that was missed.
-    pub found: Option<String>,
-    /// States, or seeds, until detection; without one, all that were tried.
-    pub effort: u64,
-    /// Bounds or scenarios tried.
-    pub tried: u32,
-    /// Whether something was left unknown: a budget ran out.
-    pub unknown: bool,
 }

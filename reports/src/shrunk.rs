@@ -71,8 +71,22 @@ fn faults(record: &ShrinkRecord) -> String {
     record.faults.iter().enumerate().map(line).collect()
 }
 
-/// Until when the fall could still be avoided: the first moment from which all continuations fall, and how it was before.
+/// Until when the fall could still be avoided: by search if that says, else by random continuations, which is an estimate.
 fn avoidable(record: &ShrinkRecord) -> String {
+    let Some(after) = record.certain_after else { return format!("estimate: {}", estimated(record)) };
+    let states = number::counted(record.certain_states, "state");
+    let steps = record.trace.len() as u64;
+    let found = match after {
+        0 => "never: from the start on every way on falls".to_owned(),
+        after if after >= steps => "until the last step: before it there is a way on that never falls".to_owned(),
+        after => format!("no longer after step {after}: every way on falls then, and a step before one never does"),
+    };
+    let (start, all) = (record.falls.first().copied().unwrap_or(0), record.continuations);
+    format!("{found} (searched, {states}; {start} of {all} random continuations fall from the start)")
+}
+
+/// The first moment from which all continuations fall, and how it was before.
+fn estimated(record: &ShrinkRecord) -> String {
     let (falls, all) = (&record.falls, record.continuations);
     let at = falls.iter().rposition(|fell| *fell < all).map_or(0, |last| last + 1);
     let start = falls.first().copied().unwrap_or(0);

@@ -21,7 +21,7 @@ pub(crate) fn sweep<P: Protocol>(
     match claim {
         None => seedbed_sim::sweep(protocol, settings, seeds, jobs, on_run),
         Some(claim) => {
-            let run = |seed| judged(protocol, settings, claim, seed, false);
+            let run = |seed| judged(protocol, settings, claim, Seed::Number(seed), false);
             seedbed_sim::sweep_with(&run, seeds, jobs, on_run);
         }
     }

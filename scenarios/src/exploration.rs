@@ -16,6 +16,7 @@ use crate::face::{Explored, Face, Setup};
 use crate::file::Expect;
 use crate::frontier::DiskShelf;
 use crate::library::{self, Bound};
+use crate::moment::{At, Origin};
 use crate::pin::{FORMAT, Pin};
 use crate::stopwatch::{Deadline, Stopwatch};
 
@@ -23,6 +24,8 @@ use crate::stopwatch::{Deadline, Stopwatch};
 pub(crate) struct Exploration<'a> {
     pub(crate) face: &'a dyn Face,
     pub(crate) bound: &'a Bound,
+    /// The moment of a run that it begins at, and how that run is called; `None` for the start.
+    pub(crate) from: Option<(Origin<'a>, &'a str)>,
     /// The mechanisms switched off.
     pub(crate) mutants: &'a [String],
     pub(crate) engine: Engine,
@@ -65,8 +68,7 @@ impl Exploration<'_> {
     /// # Errors
     /// On parameters that the protocol refuses, and bounds that do not fit it.
     pub(crate) fn run(&self, meter: &Meter) -> Result<Outcome, BadInput> {
-        let refused =
-            |why: String| BadInput::file(format!("check {}, bound {}", self.face.name(), self.bound.name), why);
+        let refused = |why: String| BadInput::file(self.place(), why);
         let setup = Setup { params: self.bound.params.clone(), mutants: self.mutants.to_vec(), history: None };
         let bounds = library::full_bounds(&self.bound.bounds).map_err(refused)?;
         let described = self.face.describe(&setup).map_err(refused)?;
@@ -80,12 +82,24 @@ impl Exploration<'_> {
         Ok(Outcome { record, failure, pin, nodes: described.nodes })
     }
 
+    /// Where a finding is.
+    fn place(&self) -> String {
+        match &self.from {
+            None => format!("check {}, bound {}", self.face.name(), self.bound.name),
+            Some((origin, run)) => format!("explore {run} from {}", origin.at),
+        }
+    }
+
     fn explored(&self, setup: &Setup, bounds: &Bounds, meter: &Meter) -> Result<Explored, BadInput> {
-        let place = format!("check {}, bound {}", self.face.name(), self.bound.name);
+        let place = self.place();
         let mut watch = |progress| {
             show(meter, progress);
             !self.deadline.is_over()
         };
+        if let Some((origin, _)) = &self.from {
+            let found = self.face.explore_from(setup, origin, bounds, &self.strategy, &mut watch);
+            return found.map_err(|why| BadInput::file(place, why));
+        }
         let mut run = |aids| self.face.explore(setup, bounds, self.engine, &self.strategy, aids, &mut watch);
         if self.engine == Engine::Stateright {
             let flag = self.checkpoints.map(|_| "checkpoint").or(self.waiting_room.map(|_| "frontier"));
@@ -128,7 +142,8 @@ impl Exploration<'_> {
             }
             Verdict::Unknown(why) => ("unknown", None, Some(why.clone())),
         };
-        let trace = explored.counterexample.as_ref().map(|found| found.replayed.trace.clone());
+        let trace = explored.counterexample.as_ref();
+        let trace = trace.map(|found| found.replayed.trace[explored.steps_before..].to_vec());
         Ok(BoundRecord {
             name: self.bound.name.clone(),
             story: self.bound.story.clone(),
@@ -148,18 +163,27 @@ impl Exploration<'_> {
             abstractions: explored.abstractions.clone(),
             reached: explored.reached.iter().map(|goal| (*goal).to_owned()).collect(),
             unexercised: explored.unexercised.clone(),
-            counterexample_length: explored.counterexample.as_ref().map(|found| found.replayed.trace.len() as u64),
+            counterexample_length: trace.as_ref().map(|trace| trace.len() as u64),
             counterexample: trace.unwrap_or_default(),
             repeats_after: explored.repeats_from.map(|at| at as u64),
-            paste: format!(
-                "{} check {} --bound name={}{}",
-                self.paste.command,
-                self.face.name(),
-                self.bound.name,
-                self.paste.flags
-            ),
+            paste: self.pasted(),
             ..BoundRecord::default()
         })
+    }
+
+    /// A line that finds it again.
+    fn pasted(&self) -> String {
+        let Paste { command, flags, .. } = self.paste;
+        match &self.from {
+            None => format!("{command} check {} --bound name={}{flags}", self.face.name(), self.bound.name),
+            Some((origin, run)) => {
+                let at = match origin.at {
+                    At::Time(time) => time.to_string(),
+                    At::Step(step) => step.to_string(),
+                };
+                format!("{command} explore {run} --seed {} --at {at}{flags}", origin.seed)
+            }
+        }
     }
 
     /// Fills in what was missed, the remarks, and the code.
@@ -208,11 +232,14 @@ impl Exploration<'_> {
             property: violation.property.clone(),
             words: words_of(properties, &violation.property),
             detail: violation.detail.clone(),
-            place: format!("check {}, bound {}", self.face.name(), self.bound.name),
-            seed: None,
+            place: self.place(),
+            seed: self.from.as_ref().map(|(origin, _)| origin.seed.to_string()),
             step: last.map_or(0, |step| step.step),
             at_ns: last.map_or(0, |step| step.at_ns),
-            shrunk: self.engine.shrunk(&self.strategy).into(),
+            shrunk: match self.from {
+                None => self.engine.shrunk(&self.strategy).into(),
+                Some(_) => "shortest from that moment on, not shrunk before it".into(),
+            },
             why: Vec::new(),
             paste: record.paste.clone(),
             shrink: String::new(),
@@ -232,7 +259,7 @@ impl Exploration<'_> {
             protocol: self.face.name().to_owned(),
             story: violation.detail.clone(),
             fixed: false,
-            place: format!("check, bound {}", self.bound.name),
+            place: self.from.as_ref().map_or_else(|| format!("check, bound {}", self.bound.name), |_| self.place()),
             revision: self.paste.revision.clone(),
             violation: found
                 .exact

@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::explore::{self, Aids, Bounds, Progress, Stats, Strategy, Verdict};
 use seedbed_model::{
-    ExactReplayed, Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, TraceStep,
+    ExactReplayed, Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, Span, TraceStep,
     Violation, replay_exact,
 };
 use seedbed_sim::shrink::Budget;
-use seedbed_sim::{Run, Seed, Settings};
+use seedbed_sim::{Guidance, Run, Seed, Settings};
 use toml::Table;
 
 use crate::drive;
@@ -18,6 +18,8 @@ use crate::engine::{self, Address, Engine};
 use crate::file::{self, CheckFile};
 use crate::history::claim::{self, Claim};
 use crate::history::recorder::Seen;
+use crate::moment::{self, Origin};
+use crate::params;
 use crate::pin::PinnedScript;
 use crate::shrunken::{self, Shrunken};
 use crate::written;
@@ -50,6 +52,8 @@ pub(crate) struct Explored {
     pub(crate) counterexample: Option<Counterexample>,
     /// The step of the counterexample from which it repeats for ever, from 0; see [`explore::Exploration`].
     pub(crate) repeats_from: Option<usize>,
+    /// Steps of the counterexample before the moment that the exploration began at.
+    pub(crate) steps_before: usize,
 }
 
 /// A counterexample, replayed once in a plain world.
@@ -100,6 +104,15 @@ pub(crate) trait Face: Send + Sync {
         aids: Aids<'_>,
         watch: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Explored, String>;
+    /// Explores from a moment of a simulated run.
+    fn explore_from(
+        &self,
+        setup: &Setup,
+        origin: &Origin<'_>,
+        bounds: &Bounds,
+        strategy: &Strategy,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Explored, String>;
     /// Serves stateright's Explorer page, until the process ends.
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String>;
     /// Replays named choices. `Err` on parameters; a choice that can no longer be read is a drift.
@@ -111,6 +124,15 @@ pub(crate) trait Face: Send + Sync {
         seeds: Range<u64>,
         jobs: usize,
         on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
+    ) -> Result<(), String>;
+    /// As many runs as there are seeds, guided by what they reach; what the setup claims on histories is left out.
+    fn guide(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seeds: Range<u64>,
+        jobs: usize,
+        on_run: &mut dyn FnMut(Run, Guidance) -> ControlFlow<()>,
     ) -> Result<(), String>;
     fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String>;
     /// With its last `tail` steps, or all.
@@ -144,6 +166,11 @@ impl<F: Family> FamilyFace<F> {
 
     fn params(table: &Table) -> Result<F::Params, String> {
         table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+    }
+
+    /// A tick that divides every span among the parameters.
+    fn tick(&self, setup: &Setup) -> Result<Span, String> {
+        Ok(params::common_tick(&self.full_params(&setup.params)?))
     }
 
     fn build(setup: &Setup) -> Result<F::Protocol, String> {
@@ -208,7 +235,18 @@ impl<F: Family> Face for FamilyFace<F> {
             abstractions: found.abstractions,
             counterexample,
             repeats_from: found.repeats_from,
+            steps_before: 0,
         })
+    }
+    fn explore_from(
+        &self,
+        setup: &Setup,
+        origin: &Origin<'_>,
+        bounds: &Bounds,
+        strategy: &Strategy,
+        watch: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Explored, String> {
+        moment::explore(&Self::build(setup)?, origin, bounds, strategy, watch)
     }
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String> {
         engine::serve(&Self::build(setup)?, bounds, address)
@@ -231,6 +269,18 @@ impl<F: Family> Face for FamilyFace<F> {
         on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
     ) -> Result<(), String> {
         drive::sweep(&Self::build(setup)?, settings, setup.history.as_ref(), seeds, jobs, on_run);
+        Ok(())
+    }
+    fn guide(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seeds: Range<u64>,
+        jobs: usize,
+        on_run: &mut dyn FnMut(Run, Guidance) -> ControlFlow<()>,
+    ) -> Result<(), String> {
+        let count = seeds.end.saturating_sub(seeds.start);
+        seedbed_sim::guide(&Self::build(setup)?, settings, seeds.start, count, jobs, on_run);
         Ok(())
     }
     fn simulate(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Run, String> {
@@ -258,12 +308,12 @@ impl<F: Family> Face for FamilyFace<F> {
     fn shrink(&self, setup: &Setup, settings: &Settings, seed: Seed, budget: Budget<'_>) -> Result<Shrunken, String> {
         let protocol = Self::build(setup)?;
         let (_, script) = seedbed_sim::record(&protocol, settings, seed)?;
-        shrunken::shrink(&protocol, &script, budget)
+        shrunken::shrink(&protocol, &script, self.tick(setup)?, budget)
     }
     fn shrink_script(&self, setup: &Setup, script: &PinnedScript, budget: Budget<'_>) -> Result<Shrunken, String> {
         let protocol = Self::build(setup)?;
         match written::read(&protocol, script)? {
-            (script, None) => shrunken::shrink(&protocol, &script, budget),
+            (script, None) => shrunken::shrink(&protocol, &script, self.tick(setup)?, budget),
             (_, Some((step, why))) => Err(format!("step {}: {why}", step + 1)),
         }
     }

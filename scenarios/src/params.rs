@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use seedbed_model::Span;
 use toml::{Table, Value};
 
 use crate::exit::BadInput;
@@ -86,6 +87,17 @@ fn word(value: &Value) -> String {
     }
 }
 
+/// The longest span that divides every one among the parameters: each timer's length is then a whole number of ticks.
+pub(crate) fn common_tick(params: &Table) -> Span {
+    let spans = params.values().filter_map(|value| value.as_str()?.parse::<Span>().ok()).filter(|span| span.0 > 0);
+    spans.reduce(|one, other| Span(common(one.0, other.0))).unwrap_or(Span::TICK)
+}
+
+/// The greatest common divisor; Euclid.
+fn common(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { common(other, one % other) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +108,13 @@ mod tests {
             if whole && table.keys().all(|key| key == "owners" || key == "lease") { Ok(()) } else { Err("no\n".into()) }
         };
         overridden(&Table::new(), &[text.parse().unwrap()], "-p", &check)
+    }
+
+    #[test]
+    fn a_tick_divides_every_span_among_the_parameters() {
+        let params: Table = toml::from_str("lease = \"3s\"\nback-off = \"200ms\"\nowners = 2\nnone = \"0s\"").unwrap();
+        assert_eq!(common_tick(&params), Span::millis(200));
+        assert_eq!(common_tick(&Table::new()), Span::TICK);
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! A shrunk run without its types.
 
-use seedbed_model::{ExactScript, Protocol, Replayed, Signature, replay_exact};
-use seedbed_sim::shrink::{self, Budget, Size};
+use seedbed_model::{ExactScript, Protocol, Replayed, Signature, Span, replay_exact};
+use seedbed_sim::shrink::{self, Budget, Certain, Size};
 
 use crate::pin::PinnedScript;
 use crate::written;
 
 /// Random continuations from each moment.
 const CONTINUATION_COUNT: u32 = 100;
+
+/// States that are searched from a moment, to say whether the fall can still be avoided.
+const CERTAIN_STATES: usize = 3_000;
 
 /// What a run was shrunk to, and what it shows.
 #[derive(Debug, Clone)]
@@ -26,13 +29,17 @@ pub(crate) struct Shrunken {
     /// `[k]`: how many of `continuation_count` random continuations fall too, after the first `k` steps.
     pub(crate) falls: Vec<u32>,
     pub(crate) continuation_count: u32,
+    /// Since when the fall was certain, where the explorer can say.
+    pub(crate) certain: Option<Certain>,
     /// Steps without which the run still falls: none in a minimal one.
     pub(crate) needless: Vec<usize>,
 }
 
+/// Shrinks. `tick` divides every span that a timer is set for.
 pub(crate) fn shrink<P: Protocol>(
     protocol: &P,
     script: &ExactScript<P>,
+    tick: Span,
     budget: Budget<'_>,
 ) -> Result<Shrunken, String> {
     let names = protocol.nodes();
@@ -50,6 +57,7 @@ pub(crate) fn shrink<P: Protocol>(
     Ok(Shrunken {
         falls: shrink::continuations(protocol, &shrunk, CONTINUATION_COUNT)?,
         continuation_count: CONTINUATION_COUNT,
+        certain: shrink::certain(protocol, &shrunk, tick, CERTAIN_STATES),
         script: written::pinned(protocol, &shrunk.script, &exact),
         chain,
         faults,

@@ -23,6 +23,21 @@ impl Stopwatch {
     }
 }
 
+/// Processor time of this process since it was made, all threads together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Processor(cpu_time::ProcessTime);
+
+impl Processor {
+    pub(crate) fn start() -> Self {
+        Processor(cpu_time::ProcessTime::now())
+    }
+
+    /// To the millisecond.
+    pub(crate) fn spent(self) -> Duration {
+        Duration::from_millis(self.0.elapsed().as_millis() as u64)
+    }
+}
+
 /// A budget of time; none is endless.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {

@@ -36,6 +36,8 @@ pub(crate) enum Due<P: Protocol> {
     Mend(usize),
     /// The flapping links of that fault go off or on.
     Toggle(usize),
+    /// The plan's turn of that index: all draws from here on are another seed's.
+    Turn(usize),
     /// A node has done its next step, unless it crashed since: its count of crashes then.
     Serve(NodeId, u32),
     /// The active phase is over.

@@ -90,6 +90,7 @@ impl Drawing<'_> {
             duplicate: ratio(Kind::Duplicate, self.settings.network.duplicate),
             faults,
             clocks: self.clocks(protocol, streams),
+            turns: Vec::new(),
         }
     }
 

@@ -28,6 +28,23 @@ pub struct Plan {
     pub faults: Vec<TimedFault>,
     /// The clocks that are not exact; nodes left out have exact ones.
     pub clocks: Vec<NamedClock>,
+    /// Where the run leaves the way of its seed: sorted by time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
+}
+
+/// From an instant on, all that is left open is drawn from another seed: delays, losses, decisions, what clients do. What comes
+/// before stays as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Turn {
+    /// Since the start of the run.
+    pub at: Span,
+    /// A number, as a seed of a campaign.
+    pub seed: u64,
+    /// Whether half of what takes time takes as little or as much as it may: that is where timing arguments break.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sharp: bool,
 }
 
 /// A node and its clock.
@@ -190,7 +207,7 @@ impl Default for Plan {
 impl Plan {
     /// No faults, exact clocks.
     pub fn calm() -> Self {
-        Plan { loss: Ratio::ZERO, duplicate: Ratio::ZERO, faults: Vec::new(), clocks: Vec::new() }
+        Plan { loss: Ratio::ZERO, duplicate: Ratio::ZERO, faults: Vec::new(), clocks: Vec::new(), turns: Vec::new() }
     }
 
     /// Whether the plan fits the protocol.

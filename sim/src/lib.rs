@@ -11,6 +11,7 @@
 //! - `agenda`, `scheduler`, `simulation`, `costs`, `injection`: the loop, the queues at nodes, the faults;
 //! - `certify`: what of a run the explorer does not have;
 //! - `run`, `sweep`: one run, many runs; `recording`: a run as an exact script;
+//! - `guided`: seeds that learn from what earlier ones reached;
 //! - `signing`: which failures are one; `shrink`: from a run that falls to a smaller one that falls alike;
 //! - `trace`, `determinism`: watching a run, checking that a seed has one.
 
@@ -21,6 +22,7 @@ mod costs;
 mod determinism;
 mod drawing;
 mod faults;
+mod guided;
 mod injection;
 mod kinds;
 mod mix;
@@ -42,7 +44,8 @@ mod words;
 pub use certify::uncertifiable;
 pub use determinism::{Divergence, check_determinism};
 pub use drawing::plan;
-pub use faults::{Fault, NamedClock, Plan, TimedFault, Ways};
+pub use faults::{Fault, NamedClock, Plan, TimedFault, Turn, Ways};
+pub use guided::{Guidance, guide};
 pub use recording::record;
 pub use run::{End, Found, Run, simulate, simulate_plan};
 pub use seed::Seed;

@@ -5,7 +5,9 @@ use seedbed_model::{
 };
 
 use crate::agenda::{Agenda, Due};
+use crate::faults::Turn;
 use crate::network::{Fate, Links};
+use crate::seed::Seed;
 use crate::settings::{Settings, SpanRange};
 use crate::shape::{served, transfer};
 use crate::stream::{Label, Streams, below, between};
@@ -126,6 +128,12 @@ impl<P: Protocol> Scheduler<P> {
             slow_disks: Vec::new(),
             sizer: Sizer { protocol: protocol.clone(), encoder: Encoder::whole() },
         }
+    }
+
+    /// What is drawn from here on is drawn as the turn says. Streams go on where they were.
+    pub(crate) fn turn(&mut self, turn: Turn, node_count: usize) {
+        self.streams = Streams::new(Seed::Number(turn.seed), node_count);
+        self.streams.sharp = turn.sharp;
     }
 
     /// When something that waits from now on is due [ns].

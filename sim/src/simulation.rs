@@ -171,6 +171,9 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
 
     /// Ties between faults and the rest go to the faults, which are scheduled first.
     fn schedule_plan(&mut self) {
+        for (index, turn) in self.plan.turns.iter().enumerate() {
+            self.world.driver.agenda.push(self.aligned(turn.at), Due::Turn(index));
+        }
         let heal = self.aligned(self.settings.duration);
         for (index, timed) in self.plan.faults.iter().enumerate() {
             let at = self.aligned(timed.at);
@@ -214,6 +217,7 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
             Due::Begin(index) => self.begin(index),
             Due::Mend(index) => self.mend(index),
             Due::Toggle(index) => self.toggle(index),
+            Due::Turn(index) => self.world.driver.turn(self.plan.turns[index], self.names.len()),
             Due::Serve(node, crash_count) => self.serve(node, crash_count),
             Due::Heal => self.heal(),
             Due::End => unreachable!("the loop ends there"),
@@ -452,6 +456,9 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         let now = driver.now;
         if let Some(tracer) = &mut self.tracer {
             tracer.step(now, self.steps, &self.choice, &driver.answers, &driver.effects);
+            if let Some(node) = seedbed_model::trace::node_of(&self.choice) {
+                tracer.after(now, node, &self.world.hosts[node.index()], &self.world.timers[node.index()]);
+            }
         }
         if self.traced {
             let what = seedbed_model::trace::describe_choice(&self.names, &self.choice);

@@ -81,6 +81,8 @@ pub(crate) struct Streams {
     /// `slots[i]` is the place in `blocks` of the block that hashes to `i`; `EMPTY` before the first.
     slots: Vec<u16>,
     blocks: Vec<Block>,
+    /// Whether half of the pairs are the least or the largest.
+    pub(crate) sharp: bool,
 }
 
 const EMPTY: u16 = u16::MAX;
@@ -91,7 +93,12 @@ impl Streams {
     /// The streams of `seed`, for a world of `node_count` nodes.
     pub(crate) fn new(seed: Seed, node_count: usize) -> Self {
         let slots = (node_count * 64).next_power_of_two().clamp(SLOTS_MIN, SLOTS_MAX);
-        Streams { generator: ChaCha8Rng::from_seed(seed.key()), slots: vec![EMPTY; slots], blocks: Vec::new() }
+        Streams {
+            generator: ChaCha8Rng::from_seed(seed.key()),
+            slots: vec![EMPTY; slots],
+            blocks: Vec::new(),
+            sharp: false,
+        }
     }
 
     /// The `counter`-th 32 bits of the stream.
@@ -109,7 +116,8 @@ impl Streams {
         let bytes = &self.block(label.nonce(), counter / (BLOCK_WORDS / 2)).bytes;
         let mut pair = [0; 8];
         pair.copy_from_slice(&bytes[at..at + 8]);
-        u64::from_le_bytes(pair)
+        let pair = u64::from_le_bytes(pair);
+        if self.sharp { sharpened(pair) } else { pair }
     }
 
     /// Whether the `counter`-th event of the stream happens, where it does with probability `ratio`.
@@ -155,6 +163,15 @@ impl Streams {
 #[inline]
 pub(crate) fn below(word: u32, count: u32) -> u32 {
     ((u64::from(word) * u64::from(count)) >> 32) as u32
+}
+
+/// Half of the numbers become the least or the largest. Which half the lowest bits say: those count least in what is drawn.
+fn sharpened(pair: u64) -> u64 {
+    match pair % 4 {
+        0 => 0,
+        1 => u64::MAX,
+        _ => pair,
+    }
 }
 
 /// A number in `low..=high`, from 64 random bits.

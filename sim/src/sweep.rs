@@ -24,18 +24,18 @@ pub fn sweep<P: Protocol>(
     jobs: usize,
     on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
 ) {
-    sweep_with(&|seed| simulate(protocol, settings, seed, None), seeds, jobs, on_run);
+    sweep_with(&|seed| simulate(protocol, settings, Seed::Number(seed), None), seeds, jobs, on_run);
 }
 
-/// [`sweep`], where `run` says how a seed is run: a pure function of the seed.
-pub fn sweep_with(
-    run: &(dyn Fn(Seed) -> Run + Sync),
+/// [`sweep`], where `run` says what is done with a seed's number: a pure function of it.
+pub fn sweep_with<T: Send>(
+    run: &(dyn Fn(u64) -> T + Sync),
     seeds: Range<u64>,
     jobs: usize,
-    on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
+    on_run: &mut dyn FnMut(T) -> ControlFlow<()>,
 ) {
     if jobs <= 1 {
-        let mut runs = seeds.map(|seed| run(Seed::Number(seed)));
+        let mut runs = seeds.map(run);
         let _ = runs.try_for_each(on_run);
         return;
     }
@@ -46,7 +46,7 @@ pub fn sweep_with(
             let (sender, gate) = (sender.clone(), &gate);
             scope.spawn(move || {
                 while let Some(seed) = gate.next() {
-                    if sender.send((seed, run(Seed::Number(seed)))).is_err() {
+                    if sender.send((seed, run(seed))).is_err() {
                         return;
                     }
                 }
@@ -59,11 +59,11 @@ pub fn sweep_with(
     });
 }
 
-fn hand_over(
+fn hand_over<T>(
     first: u64,
-    receiver: &mpsc::Receiver<(u64, Run)>,
+    receiver: &mpsc::Receiver<(u64, T)>,
     gate: &Gate,
-    on_run: &mut dyn FnMut(Run) -> ControlFlow<()>,
+    on_run: &mut dyn FnMut(T) -> ControlFlow<()>,
 ) {
     let mut early = BTreeMap::new();
     let mut next = first;

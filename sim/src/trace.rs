@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use seedbed_model::{Effect, Named, NodeId, Protocol, Script, ScriptStep, TraceStep};
+use seedbed_model::{Effect, Host, Named, NodeId, Protocol, Script, ScriptStep, Timers, TraceStep};
 
 /// What sees a run, step by step. It never changes the run.
 pub trait Tracer<P: Protocol> {
@@ -10,6 +10,11 @@ pub trait Tracer<P: Protocol> {
     /// step 0. `answers` are those that a [`ScriptStep`] holds. A deadline's passing and the healing of the faults
     /// come as the passing of no time, with the event as effect.
     fn step(&mut self, at_ns: u64, step: u64, choice: &Named<P>, answers: &[u32], effects: &[(NodeId, Effect<P>)]);
+
+    /// After a step at `node`: how it left the node.
+    fn after(&mut self, at_ns: u64, node: NodeId, host: &Host<P>, timers: &Timers<P::Timer>) {
+        let _ = (at_ns, node, host, timers);
+    }
 }
 
 /// A tracer that keeps what it sees.

@@ -18,7 +18,16 @@ impl fmt::Display for Plan {
         for NamedClock { node, clock } in &self.clocks {
             writeln!(f, "the clock of {node}: {clock}")?;
         }
-        self.faults.iter().try_for_each(|timed| writeln!(f, "{}: {}", timed.at, timed.fault))
+        self.faults.iter().try_for_each(|timed| writeln!(f, "{}: {}", timed.at, timed.fault))?;
+        self.turns.iter().try_for_each(|turn| {
+            writeln!(
+                f,
+                "{}: from here on the draws are {}those of seed {}",
+                turn.at,
+                if turn.sharp { "sharp, and " } else { "" },
+                turn.seed
+            )
+        })
     }
 }
 

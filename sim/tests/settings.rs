@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use seedbed_model::{Ratio, Span};
 use seedbed_sim::{
     ClockSettings, Costs, Fault, FaultMix, NamedClock, Network, NodeClock, Plan, Seed, Settings, SpanRange, TimedFault,
-    Ways, plan,
+    Turn, Ways, plan,
 };
 
 fn span() -> impl Strategy<Value = Span> {
@@ -77,10 +77,17 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn turn()(at in span(), seed in 0..=i64::MAX as u64, sharp in any::<bool>()) -> Turn {
+        Turn { at, seed, sharp }
+    }
+}
+
+prop_compose! {
     fn any_plan()(loss in ratio(), duplicate in ratio(),
         faults in prop::collection::vec((span(), fault()).prop_map(|(at, fault)| TimedFault { at, fault }), 0..8),
-        clocks in prop::collection::vec(clock(), 0..3)) -> Plan {
-        Plan { loss, duplicate, faults, clocks }
+        clocks in prop::collection::vec(clock(), 0..3),
+        turns in prop::collection::vec(turn(), 0..3)) -> Plan {
+        Plan { loss, duplicate, faults, clocks, turns }
     }
 }
 

@@ -96,6 +96,11 @@ impl Bounds {
         Ok((range.start() + index as u64) * self.tick.0)
     }
 
+    /// How long a message may take [ns]; `None`: any time.
+    pub(crate) fn life(&self) -> Option<u64> {
+        self.delay.map(|ticks| (self.tick * u64::from(ticks)).0)
+    }
+
     /// Whether any kind of fault has a budget.
     pub fn has_faults(&self) -> bool {
         self.losses > 0 || self.duplicates > 0 || self.crashes > 0 || self.pauses > 0 || self.cuts > 0

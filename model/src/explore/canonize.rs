@@ -342,7 +342,7 @@ impl<P: Protocol> Interned<P> {
                 return true;
             }
         }
-        self.bounds.delay.is_some()
+        self.life.is_some()
             && self.work.flights.iter().any(|id| {
                 let info = self.flight(*id);
                 info.life == Some(0) && self.phase(info.to) != Phase::Paused

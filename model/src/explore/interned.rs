@@ -5,6 +5,7 @@
 
 mod claims;
 mod folds;
+mod moments;
 mod offers;
 mod steps;
 mod store;
@@ -38,8 +39,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, PartialEq, Eq, seedbed_derive::Canonical)]
 pub(super) struct Flight<M> {
     pub(super) envelope: Envelope<M>,
-    /// Ticks it may still take; `None`: any.
-    pub(super) life: Option<u32>,
+    /// How long it may still take [ns]; `None`: any time.
+    pub(super) life: Option<u64>,
 }
 
 /// What the hot loop needs of a message in flight.
@@ -49,7 +50,7 @@ pub(super) struct FlightInfo {
     pub(super) to: NodeId,
     /// The receiver's input.
     pub(super) local: u32,
-    pub(super) life: Option<u32>,
+    pub(super) life: Option<u64>,
     /// Whether its relevance need not be asked for.
     pub(super) always_live: bool,
 }
@@ -160,6 +161,10 @@ pub(super) struct Interned<P: Protocol> {
     pub(super) keeps_names: bool,
     /// Why the bounds do not fit the protocol, once that has shown.
     pub(super) misfit: Option<String>,
+    /// Whether a link may be cut: by a budget, or because one was when the exploration began.
+    pub(super) may_cut: bool,
+    /// How long a message may take [ns]; `None`: any time.
+    pub(super) life: Option<u64>,
     /// The claims about where states lead, by bit.
     pub(super) claims: Vec<super::space::Claim>,
     /// What the monitor owes, by its parts.
@@ -190,13 +195,13 @@ pub(super) struct Interned<P: Protocol> {
     relevances: Vec<Relevance<Id>>,
     offered: Vec<u32>,
     rearm_memo: FxHashMap<(Id, u32), Box<[Rearmed]>>,
-    elapse_memo: FxHashMap<Id, Elapsed<P::Timer>>,
+    elapse_memo: FxHashMap<(Id, Span), Elapsed<P::Timer>>,
     deadline_memo: FxHashMap<(Id, u32), Id>,
     syncs_of: Lists,
     crashes_of: Lists,
     invoke_memo: FxHashMap<(Id, Id), Option<u32>>,
     firings_of: Lists,
-    aged_memo: FxHashMap<Id, Id>,
+    aged_memo: FxHashMap<(Id, Span), Id>,
     pub(super) renamed: super::canonize::Renamed,
 }
 
@@ -238,6 +243,8 @@ pub(super) fn initial<P: Protocol>(
     Ok((store, rows))
 }
 
+pub(super) use moments::initial_at;
+
 /// How many parts the node's host has after its start.
 fn parts_once_started<P: Protocol>(protocol: &P, node: NodeId) -> Result<usize, String> {
     let mut host = Host::new();
@@ -277,6 +284,8 @@ impl<P: Protocol> Interned<P> {
     fn new(protocol: P, bounds: Bounds, layout: Layout) -> Self {
         let claims = claims::of(&protocol, &bounds);
         Interned {
+            may_cut: bounds.cuts > 0,
+            life: bounds.life(),
             protocol,
             bounds,
             layout,
@@ -338,6 +347,8 @@ impl<P: Protocol> Interned<P> {
     pub(super) fn fork(&self) -> Self {
         let mut store = Interned::new(self.protocol.clone(), self.bounds.clone(), self.layout.clone());
         store.pool = self.pool.fork();
+        store.may_cut = self.may_cut;
+        store.life = self.life;
         store.register();
         store
     }
@@ -392,12 +403,17 @@ impl<P: Protocol> Interned<P> {
         self.place(layout.monitor, &monitor);
         let deadlines = self.intern_deadlines(Timers::default());
         self.set(layout.deadlines, deadlines);
-        let Bounds { losses, duplicates, crashes, pauses, cuts, .. } = self.bounds;
-        let faults = self.intern_faults(Faults { losses, duplicates, crashes, pauses, cuts, cut: BTreeSet::new() });
-        self.set(layout.faults, faults);
+        self.lay_out_faults(BTreeSet::new());
         let clocks: std::collections::BTreeMap<NodeId, i64> = layout.node_ids().zip(offsets.iter().copied()).collect();
         let clocks = self.pool.intern_value(layout.clocks.into(), &clocks);
         self.set(layout.clocks, clocks);
+    }
+
+    /// Full budgets, and the links that are cut to begin with.
+    fn lay_out_faults(&mut self, cut: BTreeSet<(NodeId, NodeId)>) {
+        let Bounds { losses, duplicates, crashes, pauses, cuts, .. } = self.bounds;
+        let faults = self.intern_faults(Faults { losses, duplicates, crashes, pauses, cuts, cut });
+        self.set(self.layout.faults, faults);
     }
 
     fn place(&mut self, block: Block, ids: &[Id]) {

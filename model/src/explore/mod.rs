@@ -1,5 +1,6 @@
 //! The exhaustive explorer: every choice, breadth first, with the shortest counterexample.
 
+mod avoid;
 mod bits;
 mod bounds;
 mod breadth;
@@ -17,6 +18,7 @@ mod layout;
 mod level;
 mod marks;
 mod memo;
+mod moment;
 mod odometer;
 mod pool;
 mod report;
@@ -29,11 +31,13 @@ mod table;
 mod walk;
 mod walker;
 
+pub use avoid::{Avoidance, avoidance};
 pub use bounds::{Bounds, Clock, Lengths};
 pub use checkpoint::{Keeper, Reader, Writer};
 pub use exercised::Exercised;
 pub use frontier::{Frontier, Shelf};
 pub use marks::Marks;
+pub use moment::{Moment, Pace};
 pub use odometer::Odometer;
 pub use report::abstractions;
 pub use search::{Aids, Fall, Kept, Limits, Searched, Turn, search, search_aided};
@@ -90,6 +94,8 @@ pub struct Stats {
     pub exhausted: bool,
     /// Whether the bound on tags or on depth cut states off.
     pub cut: bool,
+    /// Random walks begun, where the order is one of walks.
+    pub walks: u64,
     /// Node steps computed; all others were remembered.
     pub steps_computed: u64,
     /// Different parts of nodes.
@@ -153,10 +159,30 @@ pub fn explore_aided<P: Protocol>(
     aids: Aids<'_>,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
-    if let (Order::Walks(walks), None, None) = (strategy.order, &aids.kept, &aids.frontier) {
-        return sample::explore(protocol, bounds, &walks, watch);
-    }
-    let limits = Limits { depth: bounds.depth, states: bounds.states };
-    let found = search_aided(Walker::new(protocol, bounds)?, limits, strategy, aids, watch)?;
-    Ok(report::exploration(protocol, bounds, found))
+    explore_from(protocol, bounds, strategy, None, aids, watch)
+}
+
+/// Explores as [`explore_aided`] does, from `moment` if one is given instead of from the start. The script of a
+/// counterexample then holds the steps after that moment: [`Moment::exact`] puts them behind those before.
+///
+/// # Errors
+/// Beside those of [`explore_aided`]: if the moment does not fit the protocol.
+pub fn explore_from<P: Protocol>(
+    protocol: &P,
+    bounds: &Bounds,
+    strategy: &Strategy,
+    moment: Option<&Moment<P>>,
+    aids: Aids<'_>,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Exploration<P>, String> {
+    let mut found = match (strategy.order, &aids.kept, &aids.frontier) {
+        (Order::Walks(walks), None, None) => sample::explore(protocol, bounds, &walks, moment, watch)?,
+        _ => {
+            let limits = Limits { depth: bounds.depth, states: bounds.states };
+            let walker = Walker::from(protocol, bounds, moment)?;
+            report::exploration(protocol, bounds, search_aided(walker, limits, strategy, aids, watch)?)
+        }
+    };
+    found.abstractions.extend(moment.iter().flat_map(|moment| moment.abstractions()));
+    Ok(found)
 }

@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::interned::Work;
+use super::moment::Moment;
 use super::search::refuse_eventual;
 use super::strategy::{Order, Sampling, Walks};
 use super::table::{ROOT, Table, shard_of};
@@ -84,12 +85,13 @@ pub(super) fn explore<P: Protocol>(
     protocol: &P,
     bounds: &Bounds,
     walks: &Walks,
+    moment: Option<&Moment<P>>,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Exploration<P>, String> {
     // A bound on counters is about ranks, and a walk keeps names: it may go on where a search is cut off.
     let bounds = &Bounds { tag_max: bounds.tag_max.filter(|_| !protocol.tags_are_ranked()), ..bounds.clone() };
     let walks = &Walks { steps: bounds.depth.map_or(walks.steps, |depth| depth.min(walks.steps)), ..*walks };
-    let walker = Walker::with_names(protocol, bounds)?;
+    let walker = Walker::with_names(protocol, bounds, moment)?;
     refuse_eventual(Order::Walks(*walks), &walker.store.claims)?;
     let mut sampler = Sampler { walker, seen: Table::new(), picks: Vec::new(), tasks: Vec::new() };
     let mut stats = Stats::default();
@@ -99,6 +101,7 @@ pub(super) fn explore<P: Protocol>(
     while done < walks.count && found.is_none() {
         found = sampler.walk(walks, done, &mut stats);
         done += 1;
+        stats.walks = done;
         if let Some(misfit) = &sampler.walker.store.misfit {
             return Err(misfit.clone());
         }

@@ -44,7 +44,7 @@ impl<P: Protocol> Walk<P> {
     /// # Errors
     /// If the bounds do not fit the protocol, or it has no such initial state.
     pub fn at_start_of(protocol: &P, bounds: &Bounds, script: &Script<P>) -> Result<Self, String> {
-        let walker = Walker::with_names(protocol, bounds)?;
+        let walker = Walker::with_names(protocol, bounds, None)?;
         let offsets = if script.offsets.iter().all(|offset| *offset == 0) { &[][..] } else { &script.offsets };
         let starts =
             |drawn: &[u32]| drawn == script.starts || (script.starts.is_empty() && drawn.iter().all(|n| *n == 0));
@@ -92,8 +92,8 @@ impl<P: Protocol> Walk<P> {
         }
     }
 
-    /// Ticks that the message of the `at`-th option may still take, if it is about one and there is a limit.
-    fn life(&self, at: usize) -> Option<u32> {
+    /// How long [ns] the message of the `at`-th option may still take, if it is about one and there is a limit.
+    fn life(&self, at: usize) -> Option<u64> {
         match &self.options[at] {
             Choice::Deliver(flight) | Choice::Duplicate(flight) | Choice::Lose(flight) => {
                 self.walker.store.flight(*flight).life

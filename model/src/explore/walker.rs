@@ -8,8 +8,9 @@ use super::bounds::Clock;
 use super::canonize::{fingerprint, permutations};
 use super::checkpoint::{Reader, Writer};
 use super::exercised::Exercised;
-use super::interned::{Faults, Initial, Interned, Work, initial};
+use super::interned::{Faults, Initial, Interned, Work, initial, initial_at};
 use super::landings::Landings;
+use super::moment::{Moment, Pace};
 use super::pool::Id;
 use super::space::{Claim, Row, Space, Successors};
 use crate::canonical::Canonical;
@@ -36,6 +37,7 @@ pub(super) struct Walker<P: Protocol> {
     landings: Landings,
     cells: Cells,
     has_faults: bool,
+    pace: Pace,
 }
 
 /// What is left of some fault budgets.
@@ -68,7 +70,7 @@ impl Cells {
             dead.extend((!exists::<P::Record>()).then_some(start + 1));
             dead.extend((!exists::<P::Operation>()).then_some(start + 2));
         }
-        dead.extend((!store.bounds.has_faults()).then_some(layout.faults));
+        dead.extend((!store.bounds.has_faults() && !store.may_cut).then_some(layout.faults));
         let clocks = usize::from(layout.clocks);
         dead.extend(initial.iter().all(|other| other.row.fixed[clocks] == base[clocks]).then_some(layout.clocks));
         Cells { live: (0..layout.fixed as u16).filter(|slot| !dead.contains(slot)).collect(), base }
@@ -107,24 +109,33 @@ pub(super) struct Landed {
 impl<P: Protocol> Walker<P> {
     /// For a search.
     pub(super) fn new(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
-        Walker::keeping(protocol, bounds, false)
+        Walker::keeping(protocol, bounds, None, false)
+    }
+
+    /// For a search from a moment, if one is given.
+    pub(super) fn from(protocol: &P, bounds: &Bounds, moment: Option<&Moment<P>>) -> Result<Self, String> {
+        Walker::keeping(protocol, bounds, moment, false)
     }
 
     /// For single paths, with names as they are.
-    pub(super) fn with_names(protocol: &P, bounds: &Bounds) -> Result<Self, String> {
-        Walker::keeping(protocol, bounds, true)
+    pub(super) fn with_names(protocol: &P, bounds: &Bounds, moment: Option<&Moment<P>>) -> Result<Self, String> {
+        Walker::keeping(protocol, bounds, moment, true)
     }
 
-    fn keeping(protocol: &P, bounds: &Bounds, names: bool) -> Result<Self, String> {
+    fn keeping(protocol: &P, bounds: &Bounds, moment: Option<&Moment<P>>, names: bool) -> Result<Self, String> {
         // Fairness is about a message, a timer, a record: it must keep its name from state to state.
         let mut bounds = bounds.clone();
         bounds.symmetry &= !bounds.eventually;
         bounds.drop_dead &= !bounds.eventually;
-        let (store, initial) = initial(protocol, &bounds, names)?;
+        let (store, initial) = match moment {
+            None => initial(protocol, &bounds, names)?,
+            Some(moment) => initial_at(protocol, &bounds, names, moment)?,
+        };
         let permutations = if bounds.symmetry { permutations(protocol) } else { Vec::new() };
         let cells = Cells::of(&store, &initial);
         Ok(Walker {
             has_faults: bounds.has_faults(),
+            pace: moment.map_or(Pace::TICKS, |moment| moment.pace),
             cells,
             store,
             initial,
@@ -157,6 +168,13 @@ impl<P: Protocol> Walker<P> {
         Landed { fingerprint, cut }
     }
 
+    /// Turns the initial row being worked on into its canonical form: a run under way may have stamps from long ago.
+    pub(super) fn begin_row(&mut self) -> Landed {
+        self.store.work.tags_changed = true;
+        self.store.saturate_stamps();
+        self.canonize()
+    }
+
     /// Everything that can happen in the row being worked on.
     pub(super) fn options(&mut self, out: &mut Vec<Pick>) {
         out.clear();
@@ -167,7 +185,16 @@ impl<P: Protocol> Walker<P> {
         }
         self.link_options(out);
         if self.store.bounds.clock == Clock::Digital && !self.store.is_urgent() {
-            out.push(Choice::Elapse(self.store.bounds.tick));
+            out.extend(self.next_span().map(Choice::Elapse));
+        }
+    }
+
+    /// How far time passes in one step; `None` if it makes no difference.
+    #[inline]
+    fn next_span(&self) -> Option<Span> {
+        match self.pace.is_by_events {
+            false => Some(self.store.bounds.tick),
+            true => self.store.next_end().into_iter().chain(self.pace.stride).min(),
         }
     }
 
@@ -239,7 +266,7 @@ impl<P: Protocol> Walker<P> {
     }
 
     fn link_options(&mut self, out: &mut Vec<Pick>) {
-        if self.store.bounds.cuts == 0 {
+        if !self.store.may_cut {
             return;
         }
         let faults = self.store.faults();
@@ -283,7 +310,7 @@ impl<P: Protocol> Walker<P> {
             Choice::Heal(from, to) => Choice::Heal(*from, *to),
             Choice::Elapse(span) => Choice::Elapse(*span),
         };
-        named.rename(&mut Shifting { span: -(elapsed.0 as i64), floor: i64::MIN });
+        named.rename(&mut Shifting { span: -((self.pace.since + elapsed).0 as i64), floor: i64::MIN });
         named
     }
 
@@ -316,8 +343,7 @@ impl<P: Protocol> Space for Walker<P> {
     fn start(&mut self, out: &mut Successors) {
         for initial in self.initial.clone() {
             self.store.reset(&initial.row);
-            self.store.work.tags_changed = true;
-            let landed = self.canonize();
+            let landed = self.begin_row();
             let work = &self.store.work;
             out.push(landed.fingerprint, work.weight, 0, |cells| self.cells.write(work, cells));
             if let Some(violation) = initial.violation {
@@ -363,6 +389,7 @@ impl<P: Protocol> Space for Walker<P> {
     fn fork(&self) -> Self {
         Walker {
             has_faults: self.has_faults,
+            pace: self.pace,
             cells: self.cells.clone(),
             store: self.store.fork(),
             initial: self.initial.clone(),

@@ -2,11 +2,13 @@
 //!
 //! - [`campaign`]: what a campaign found.
 //! - [`failure`]: one run that fell, in words and as a picture.
+//! - [`kills`]: how soon each engine kills each mutant.
 //! - `figures`: a scenario's statistics, coverage and faults, as a part of the campaign's.
 
 pub mod campaign;
 pub mod failure;
 mod figures;
+pub mod kills;
 
 use crate::svg::escaped;
 

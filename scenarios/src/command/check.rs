@@ -99,6 +99,7 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         let exploration = Exploration {
             face,
             bound,
+            from: None,
             mutants: &mutants,
             engine: args.engine,
             strategy,
@@ -242,7 +243,7 @@ fn bound_flags(args: &Args) -> String {
 }
 
 /// A bound's block, and its counterexample.
-fn shown(outcome: &Outcome) -> String {
+pub(super) fn shown(outcome: &Outcome) -> String {
     let mut text = check::bound(&outcome.record);
     if let Some(found) = &outcome.failure {
         text.push_str(&format!("\n{}", trace::text(&outcome.nodes, &outcome.record.counterexample)));
@@ -253,7 +254,7 @@ fn shown(outcome: &Outcome) -> String {
     text
 }
 
-fn record(face: &dyn Face, mutants: &[String], outcomes: &[Outcome], revision: &str) -> CheckRecord {
+pub(super) fn record(face: &dyn Face, mutants: &[String], outcomes: &[Outcome], revision: &str) -> CheckRecord {
     let bounds: Vec<_> = outcomes.iter().map(|outcome| outcome.record.clone()).collect();
     let has = |verdict: &str| bounds.iter().any(|bound| bound.verdict == verdict);
     let verdict = ["violated", "unknown"].into_iter().find(|verdict| has(verdict)).unwrap_or("holds");

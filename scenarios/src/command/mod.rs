@@ -2,6 +2,7 @@
 
 mod check;
 mod emit;
+mod explore;
 mod flags;
 mod history;
 mod list;
@@ -26,6 +27,10 @@ use crate::console::Console;
 use crate::exit::{self, BadInput};
 use crate::registry::Registry;
 
+pub(crate) use explore::Searched;
+pub(crate) use flags::quoted;
+pub(crate) use list::declared;
+
 /// A deterministic simulation testbed and model checker for distributed protocols.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, after_help = EXIT_CODES)]
@@ -48,6 +53,8 @@ enum Verb {
     Run(run::Args),
     /// Explores a protocol exhaustively, within bounds
     Check(check::Args),
+    /// Explores exhaustively from a moment of a simulated run
+    Explore(explore::Args),
     /// Runs one seed again, or a pinned file, and shows it step by step
     Replay(replay::Args),
     /// Makes a failure small: a seed's, or a pinned one
@@ -118,6 +125,7 @@ fn dispatch(registry: &Registry, command: &str, verb: &Verb, console: &mut Conso
         Verb::List(args) => list::run(registry, args, console),
         Verb::Run(args) => run::run(registry, command, args, console),
         Verb::Check(args) => check::run(registry, command, args, console),
+        Verb::Explore(args) => explore::run(registry, command, args, console),
         Verb::Replay(args) => replay::run(registry, command, args, console),
         Verb::Shrink(args) => shrink::run(registry, command, args, console),
         Verb::Mutants(args) => mutants::run(registry, command, args, console),

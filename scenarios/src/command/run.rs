@@ -16,6 +16,7 @@ use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::face::Face;
 use crate::file::Class;
+use crate::guided::Guided;
 use crate::keeping::Keep;
 use crate::library::{Library, Scenario};
 use crate::pinned;
@@ -47,6 +48,10 @@ pub(crate) struct Args {
     /// How often it is kept
     #[arg(long, value_name = "SPAN", default_value = "30s")]
     checkpoint_every: Span,
+    /// Goes on from rare places that earlier runs were at, instead of seed after seed; the plan of a run that falls is written
+    /// to this folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["seed", "shard", "plan", "trace", "history", "junit", "checkpoint"])]
+    guided: Option<PathBuf>,
     /// Pins the first run that fell
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -68,6 +73,10 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     args.outputs.probe()?;
     probe(args.trace.as_ref())?;
     probe(args.history.as_ref())?;
+    if let Some(folder) = &args.guided {
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
+    }
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let chosen = chosen(&library, args)?;
     if args.history.is_some() && (chosen.len() > 1 || args.seed.is_none()) {
@@ -92,7 +101,10 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         let whole = whole(args, scenario);
         let (keep, jobs) = (keep.as_ref(), args.work.jobs());
         let campaign = Campaign { face: *face, scenario, seeds, whole, keep, jobs, deadline, paste: &paste };
-        let done = one(&campaign, console)?;
+        let done = match &args.guided {
+            None => one(&campaign, console)?,
+            Some(folder) => guided(&campaign, folder, console)?,
+        };
         let falls = done.falls.iter().filter(|fall| !fall.expected);
         let blocks: String = falls.map(|fall| format!("{}\n", failure::block(&fall.first))).collect();
         // A stream that is closed ends no campaign: its results may go to files.
@@ -217,6 +229,21 @@ fn one(campaign: &Campaign<'_>, console: &mut Console<'_>) -> Result<ScenarioRec
     let record = campaign.run(&meter)?;
     drop(meter);
     Ok(record)
+}
+
+/// The same number of runs, guided by what they reach.
+fn guided(
+    campaign: &Campaign<'_>,
+    folder: &std::path::Path,
+    console: &Console<'_>,
+) -> Result<ScenarioRecord, BadInput> {
+    let &Campaign { face, scenario, jobs, deadline, paste, .. } = campaign;
+    let seeds = match campaign.seeds {
+        Seeds::Range(range) => range,
+        Seeds::Endless | Seeds::One(_) => SeedRange { from: 0, to: u64::MAX },
+    };
+    let guided = Guided { face, scenario, seeds, folder, jobs, deadline, paste };
+    guided.run(&console.meter(&scenario.name, campaign.seeds.demanded()))
 }
 
 /// Falls that a page shows, at most: each takes some hundred runs to make small.

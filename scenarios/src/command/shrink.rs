@@ -242,6 +242,8 @@ fn record(
         faults: faults.collect(),
         falls: shrunken.falls.clone(),
         continuations: shrunken.continuation_count,
+        certain_after: shrunken.certain.map(|certain| certain.after as u64),
+        certain_states: shrunken.certain.map_or(0, |certain| certain.states as u64),
     };
     record.failure.shrunk = shrunk::shrunk(&record);
     Ok(record)

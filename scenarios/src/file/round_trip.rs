@@ -128,6 +128,7 @@ fn plans() -> impl Strategy<Value = Plan> {
         duplicate,
         faults,
         clocks: Vec::new(),
+        turns: Vec::new(),
     })
 }
 

@@ -10,6 +10,7 @@ mod emitted;
 mod endings;
 mod folder;
 mod histories;
+mod net;
 mod orders;
 mod pages;
 mod pins;

@@ -91,7 +91,7 @@ fn a_failure_made_small_is_a_page_of_its_own() {
     assert_eq!(code, exit::SAFETY, "{said}");
     let page = folder.0.join("small.html");
     let text = std::fs::read_to_string(&page).expect("the page is written");
-    assert!(text.contains("owner-2") && text.contains("1-minimal") && text.contains("no longer after step"));
+    assert!(text.contains("owner-2") && text.contains("1-minimal") && text.contains("(searched, "));
     shows(&page);
 }
 

@@ -10,7 +10,7 @@
 //!
 //! - `attempt`: one try; `limits`: what the world promises; `pieces`: steps that know their messages;
 //! - `passes`: what is tried, in which order; `measure`: what is smaller;
-//! - `explain`: what a shrunk run shows.
+//! - `explain`: what a shrunk run shows; `point`: since when its fall was certain.
 
 mod attempt;
 mod explain;
@@ -18,6 +18,7 @@ mod limits;
 mod measure;
 mod passes;
 mod pieces;
+mod point;
 
 use derive_where::derive_where;
 use seedbed_model::signature::Signature;
@@ -26,6 +27,7 @@ use seedbed_model::{ExactScript, Protocol};
 pub use explain::{Contribution, chain, continuations, contributions};
 pub use limits::Limits;
 pub use measure::Size;
+pub use point::{Certain, certain};
 
 use attempt::Attempt;
 use passes::Search;

@@ -119,7 +119,7 @@ impl<P: Protocol> Interned<P> {
         for effect in effects {
             match effect {
                 Effect::Send { to, message, .. } => {
-                    let life = self.bounds.delay;
+                    let life = self.life;
                     sends.push(self.intern_flight(Flight { envelope: Envelope { from: node, to, message }, life }));
                 }
                 Effect::Happened(event) => events.push(event),

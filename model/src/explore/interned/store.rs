@@ -19,7 +19,7 @@ impl<P: Protocol> Store<P> for Interned<P> {
     }
     #[inline]
     fn is_cut(&self, from: NodeId, to: NodeId) -> bool {
-        self.bounds.cuts > 0 && self.faults().cut.contains(&(from, to))
+        self.may_cut && self.faults().cut.contains(&(from, to))
     }
     fn set_cut(&mut self, from: NodeId, to: NodeId, cut: bool) {
         self.change_faults(|faults| {
@@ -194,30 +194,29 @@ impl<P: Protocol> Interned<P> {
 
     pub(super) fn elapsed(&mut self, slot: u16, span: Span) -> Elapsed<P::Timer> {
         let old = self.work.fixed[usize::from(slot)];
-        if let Some(known) = self.elapse_memo.get(&old) {
+        if let Some(known) = self.elapse_memo.get(&(old, span)) {
             return known.clone();
         }
         let mut timers = self.timers(old).clone();
         let lapsed: Box<[P::Timer]> = timers.elapse(span).into();
         let new = self.intern_timers(slot, timers);
-        self.elapse_memo.insert(old, (new, lapsed.clone()));
+        self.elapse_memo.insert((old, span), (new, lapsed.clone()));
         (new, lapsed)
     }
 
     pub(super) fn age_flights(&mut self, span: Span) {
-        if self.bounds.delay.is_none() {
+        if self.life.is_none() {
             return;
         }
-        let ticks = (span.0 / self.bounds.tick.0) as u32;
         for at in 0..self.work.flights.len() {
             let old = self.work.flights[at];
-            let new = match self.aged_memo.get(&old) {
+            let new = match self.aged_memo.get(&(old, span)) {
                 Some(new) => *new,
                 None => {
                     let mut flight = self.decode_flight(old);
-                    flight.life = flight.life.map(|life| life.saturating_sub(ticks));
+                    flight.life = flight.life.map(|life| life.saturating_sub(span.0));
                     let new = self.intern_flight(flight);
-                    self.aged_memo.insert(old, new);
+                    self.aged_memo.insert((old, span), new);
                     new
                 }
             };

@@ -1,0 +1,170 @@
+//! What must come of a mutant, tried: the explorer at the bounds that claim it, the simulator over quick scenarios.
+
+use std::ops::ControlFlow;
+
+use seedbed_model::explore::Strategy;
+use seedbed_model::record::{Detection, Kill};
+use seedbed_model::{Mutant, Outcome};
+
+use super::Trial;
+use crate::campaign::Paste;
+use crate::command::declared;
+use crate::console::Console;
+use crate::engine::Engine;
+use crate::exit::BadInput;
+use crate::exploration::Exploration;
+use crate::face::Setup;
+use crate::file::Expect;
+use crate::library::{Bound, Scenario};
+use crate::stopwatch::Deadline;
+
+/// The goal that the mutant must make unreachable.
+fn goal_of(mutant: &Mutant) -> Option<&'static str> {
+    match mutant.outcome {
+        Outcome::Unreachable(goal) => Some(goal),
+        Outcome::Falls(_) | Outcome::Harmless(_) => None,
+    }
+}
+
+impl Trial<'_> {
+    /// Tries the mutant until an engine detects it, and judges.
+    pub(crate) fn kill(&self, mutant: &Mutant, console: &Console<'_>) -> Result<Kill, BadInput> {
+        let half = Deadline::after(self.budget).share(2);
+        let explorer = self.explore(mutant, half, console)?;
+        let simulator = self.simulate(mutant, Deadline::after(self.budget).share(2), console)?;
+        let (verdict, as_declared) = judge(mutant.outcome, &explorer, &simulator);
+        Ok(Kill {
+            protocol: self.face.name().to_owned(),
+            mutant: mutant.name.to_owned(),
+            removes: mutant.removes.to_owned(),
+            declared: declared(mutant.outcome),
+            explorer,
+            simulator,
+            verdict,
+            as_declared,
+            engines: Vec::new(),
+        })
+    }
+
+    /// The bounds that claim the mutant, until one detects it.
+    fn explore(&self, mutant: &Mutant, deadline: Deadline, console: &Console<'_>) -> Result<Detection, BadInput> {
+        let mut detection = Detection::default();
+        let paste = Paste::default();
+        let mutants = [mutant.name.to_owned()];
+        for bound in self.claiming(mutant) {
+            // Only the mutant's fall counts here: what the bound expects of the whole protocol does not.
+            let bound = Bound { expect: Expect::Holds, ..bound.clone() };
+            let exploration = Exploration {
+                face: self.face,
+                bound: &bound,
+                from: None,
+                mutants: &mutants,
+                engine: Engine::Seedbed,
+                strategy: Strategy { jobs: self.jobs, ..Strategy::default() },
+                checkpoints: None,
+                waiting_room: None,
+                deadline,
+                paste: &paste,
+            };
+            let outcome =
+                exploration.run(&console.meter(&format!("{} without {}", self.face.name(), mutant.name), None))?;
+            let record = outcome.record;
+            detection.tried += 1;
+            detection.effort += record.unique;
+            detection.unknown |= record.verdict == "unknown";
+            let missed = record.missed.into_iter().find(|missed| goal_of(mutant) == Some(missed));
+            if let Some(found) = record.property.or(missed) {
+                detection.place = Some(record.name);
+                detection.found = Some(found);
+                break;
+            }
+        }
+        Ok(detection)
+    }
+
+    /// The quick scenarios that hold without the mutant, until one detects it.
+    fn simulate(&self, mutant: &Mutant, deadline: Deadline, console: &Console<'_>) -> Result<Detection, BadInput> {
+        let mut detection = Detection::default();
+        for scenario in &self.scenarios {
+            detection.tried += 1;
+            let (seeds, found) = self.sweep(mutant, scenario, deadline, console)?;
+            detection.effort += seeds;
+            detection.unknown |= found.is_none() && seeds < self.seeds.count();
+            if found.is_some() {
+                detection.place = Some(scenario.name.clone());
+                detection.found = found;
+                break;
+            }
+        }
+        Ok(detection)
+    }
+
+    /// The seeds until something falls. How many, and what fell.
+    fn sweep(
+        &self,
+        mutant: &Mutant,
+        scenario: &Scenario,
+        deadline: Deadline,
+        console: &Console<'_>,
+    ) -> Result<(u64, Option<String>), BadInput> {
+        let setup = Setup::without(&scenario.setup, mutant);
+        let meter = console.meter(&format!("{} without {}", scenario.name, mutant.name), Some(self.seeds.count()));
+        let (mut count, mut found, mut reached) = (0, None, false);
+        let goal = goal_of(mutant);
+        let range = self.seeds.from..self.seeds.to;
+        let swept = self.face.sweep(&setup, &scenario.settings, range, self.jobs, &mut |run| {
+            count += 1;
+            meter.at(count);
+            reached |= goal.is_some_and(|goal| run.reached.contains_key(goal));
+            found = run.violations.into_iter().next().map(|fell| fell.violation.property);
+            if found.is_some() || deadline.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        swept.map_err(|why| BadInput::file(&scenario.name, why))?;
+        let missed = goal
+            .filter(|goal| !reached && count == self.seeds.count() && scenario.goals.iter().any(|other| other == goal));
+        Ok((count, found.or(missed.map(str::to_owned))))
+    }
+}
+
+/// What the two detections amount to, and whether it is what was declared.
+fn judge(outcome: Outcome, explorer: &Detection, simulator: &Detection) -> (String, bool) {
+    let found: Vec<&str> =
+        [explorer, simulator].into_iter().filter_map(|detection| detection.found.as_deref()).collect();
+    match outcome {
+        Outcome::Harmless(_) => match found.first() {
+            Some(property) => (format!("declared harmless, but {property} falls"), false),
+            None if explorer.tried + simulator.tried == 0 => ("never tried".into(), false),
+            None => ("harmless as declared".into(), true),
+        },
+        Outcome::Falls(name) | Outcome::Unreachable(name) => match found.iter().find(|property| **property != name) {
+            _ if found.contains(&name) => ("killed".into(), true),
+            Some(other) => (format!("killed by {other}, not by {name}"), false),
+            None => ("survived".into(), false),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detection(found: Option<&str>) -> Detection {
+        Detection { found: found.map(str::to_owned), tried: 1, ..Detection::default() }
+    }
+
+    #[test]
+    fn a_mutant_is_what_it_was_declared_to_be_or_it_is_told() {
+        let (nothing, single) = (detection(None), detection(Some("single")));
+        let falls = Outcome::Falls("single");
+        assert_eq!(judge(falls, &nothing, &single), ("killed".into(), true));
+        assert_eq!(judge(falls, &nothing, &nothing), ("survived".into(), false));
+        assert_eq!(judge(falls, &detection(Some("other")), &nothing), ("killed by other, not by single".into(), false));
+        assert_eq!(judge(Outcome::Harmless("so"), &nothing, &nothing), ("harmless as declared".into(), true));
+        assert_eq!(
+            judge(Outcome::Harmless("so"), &single, &nothing),
+            ("declared harmless, but single falls".into(), false)
+        );
+        let untried = Detection::default();
+        assert_eq!(judge(Outcome::Harmless("so"), &untried, &untried), ("never tried".into(), false));
+    }
+}
