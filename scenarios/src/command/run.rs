@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use seedbed_model::Span;
-use seedbed_model::record::{CampaignRecord, Header, PinRecord, ScenarioRecord};
-use seedbed_reports::failure;
+use seedbed_model::record::{CampaignRecord, Header, PinRecord, ScenarioRecord, ShrinkRecord};
 use seedbed_reports::page::campaign::Example;
+use seedbed_reports::{failure, shrunk};
 use seedbed_sim::Seed;
 
 use super::flags::{Planned, Variation, Work};
@@ -52,6 +52,9 @@ pub(crate) struct Args {
     /// to this folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["seed", "shard", "plan", "trace", "history", "junit", "checkpoint"])]
     guided: Option<PathBuf>,
+    /// Makes the first run that fell small and explains it; one that was not expected before those that were
+    #[arg(long)]
+    shrink: bool,
     /// Pins the first run that fell
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -117,8 +120,15 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     let codes = record.scenarios.iter().map(|scenario| scenario.code);
     record.code = exit::lowest(codes.chain(record.pins.iter().map(|pin| pin.code)));
     said.and(args.outputs.put(&record, console))?;
+    if args.shrink {
+        for (_, small) in made_small(&chosen, &record, 1, &paste, console)? {
+            console.say(&format!("\n{}", shrunk::text(&small)))?;
+        }
+    }
     if args.outputs.has_page() {
-        args.outputs.put_page(&record, &examples(&chosen, &record, &paste, console)?)?;
+        let small = made_small(&chosen, &record, EXAMPLE_COUNT_MAX, &paste, console)?;
+        let examples: Vec<Example> = small.into_iter().map(|(name, small)| Example::of(&name, small)).collect();
+        args.outputs.put_page(&record, &examples)?;
     }
     if let (Some(path), Some(seed), [(face, scenario)]) = (&args.history, args.seed, chosen.as_slice()) {
         replay::write_history(*face, scenario, seed, path)?;
@@ -246,31 +256,33 @@ fn guided(
     guided.run(&console.meter(&scenario.name, campaign.seeds.demanded()))
 }
 
-/// Falls that a page shows, at most: each takes some hundred runs to make small.
+/// Falls that a page shows, at most: each takes some hundred tries to make small.
 const EXAMPLE_COUNT_MAX: usize = 20;
 
 /// Tries for each of them.
 const EXAMPLE_TRIES: u64 = 5_000;
 
-/// The falls made small, for a page: those not expected before the others. One that does not shrink is not drawn.
-fn examples(
+/// The first falls made small, each with its scenario's name: those not expected before the others. One that does not shrink
+/// is left out.
+fn made_small(
     chosen: &[(&dyn Face, Scenario)],
     record: &CampaignRecord,
+    count_max: usize,
     paste: &Paste,
     console: &mut Console<'_>,
-) -> Result<Vec<Example>, BadInput> {
+) -> Result<Vec<(String, ShrinkRecord)>, BadInput> {
     let mut falls: Vec<_> =
         record.scenarios.iter().flat_map(|scenario| scenario.falls.iter().map(move |fall| (scenario, fall))).collect();
     falls.sort_by_key(|(_, fall)| fall.expected);
-    let mut examples = Vec::new();
-    for (scenario, fall) in falls.into_iter().take(EXAMPLE_COUNT_MAX) {
+    let mut made = Vec::new();
+    for (scenario, fall) in falls.into_iter().take(count_max) {
         let Some((face, scenario)) = chosen.iter().find(|(_, other)| other.name == scenario.name) else { continue };
         let seed: Seed = fall.first.seed.as_deref().unwrap_or_default().parse().map_err(BadInput::flag)?;
         let fell = (seed, fall.property.as_str());
-        let Ok(small) = shrink::for_page(*face, scenario, fell, EXAMPLE_TRIES, paste, console) else { continue };
-        examples.push(Example::of(&scenario.name, small));
+        let Ok(small) = shrink::made_small(*face, scenario, fell, EXAMPLE_TRIES, paste, console) else { continue };
+        made.push((scenario.name.clone(), small));
     }
-    Ok(examples)
+    Ok(made)
 }
 
 /// Pins the first run that fell, expected or not; without one there is nothing to pin.

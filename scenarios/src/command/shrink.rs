@@ -154,11 +154,11 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// The run of a seed in which `property` falls, made small for a page with at most `tries`.
+/// The run of a seed in which `property` falls, made small with at most `tries`.
 ///
 /// # Errors
 /// If it does not fall, or does not shrink.
-pub(crate) fn for_page(
+pub(crate) fn made_small(
     face: &dyn Face,
     scenario: &Scenario,
     (seed, property): (Seed, &str),

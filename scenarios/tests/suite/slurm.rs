@@ -60,7 +60,7 @@ impl<'a> Cluster<'a> {
     }
 
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
+        let mut command = Command::new(located(program).unwrap_or_else(|| program.to_owned()));
         command.args(arguments).env("SLURM_CONF", self.folder.path("slurm.conf")).current_dir(&self.folder.0);
         command
     }
@@ -118,6 +118,12 @@ fn output(program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&ended.stdout).trim().to_owned()
 }
 
+/// Where a program is; the daemons lie where only an administrator's shell looks for them.
+fn located(program: &str) -> Option<String> {
+    let found = output("sh", &["-c", "PATH=$PATH:/usr/sbin:/sbin; command -v \"$0\"", program]);
+    (!found.is_empty()).then_some(found)
+}
+
 fn tail(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
@@ -127,10 +133,7 @@ fn tail(path: &Path) -> String {
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
 fn slurm_runs_the_campaign() {
-    // By the shell: the daemons name their versions by other flags than the rest, and not without a configuration.
-    let found = |program: &str| Command::new("sh").args(["-c", "command -v \"$0\"", program]).output();
-    let is_there = |program: &&str| found(program).is_ok_and(|found| found.status.success());
-    if let Some(missing) = PROGRAMS.iter().find(|program| !is_there(program)) {
+    if let Some(missing) = PROGRAMS.iter().find(|program| located(program).is_none()) {
         eprintln!("not run: slurm_runs_the_campaign: there is no {missing}; Debian has it in slurm-wlm and munge");
         return;
     }
