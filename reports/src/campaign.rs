@@ -38,10 +38,9 @@ pub fn summary(record: &CampaignRecord) -> String {
     }
     let remarks: String = record.scenarios.iter().flat_map(remarks).collect();
     let kinds: String = record.scenarios.iter().flat_map(|scenario| scenario.falls.iter().flat_map(kinds)).collect();
-    let figures: String = record.scenarios.iter().map(statistics::text).collect();
-    let exercised = match record.scenarios.as_slice() {
-        [alone] => statistics::exercised(alone),
-        _ => String::new(),
+    let (figures, exercised) = match record.scenarios.as_slice() {
+        [alone] => (statistics::text(alone), statistics::exercised(alone)),
+        several => (several.iter().map(statistics::brief).collect(), String::new()),
     };
     format!(
         "{}{kinds}{exercised}{figures}{remarks}{}{}{}\n",

@@ -18,6 +18,11 @@ pub fn text(record: &ScenarioRecord) -> String {
     lines.map(|line| format!("{}: {line}\n", record.name)).collect()
 }
 
+/// What a summary of several scenarios says of each: how likely a seed fails, where one did.
+pub fn brief(record: &ScenarioRecord) -> String {
+    record.chances.iter().map(|known| format!("{}: {}\n", record.name, chance(known))).collect()
+}
+
 fn chance(chance: &Chance) -> String {
     let detect = match chance.seeds_to_detect {
         Some(count) => format!("; {} for a detection at 95 %", number::counted(count, "seed")),

@@ -226,8 +226,8 @@ impl Protocol for LeaseStamps {
             Event::Observed(Observation::Used) => {
                 watch.reached("usable");
                 if monitor.holder != Some(node) {
-                    let detail = format!("{node:?} uses the lease that was given to {:?}", monitor.holder);
-                    watch.violated("single-holder", detail);
+                    let holder = monitor.holder.map_or_else(|| "nobody".to_owned(), |holder| format!("{holder:?}"));
+                    watch.violated("single-holder", format!("{node:?} uses the lease that was given to {holder}"));
                 }
             }
             _ => {}
