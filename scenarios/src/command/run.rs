@@ -50,7 +50,7 @@ pub(crate) struct Args {
     checkpoint_every: Span,
     /// Goes on from rare places that earlier runs were at, instead of seed after seed; the plan of a run that falls is written
     /// to this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["seed", "shard", "plan", "trace", "history", "junit", "checkpoint"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["seed", "shard", "plan", "trace", "history", "junit", "checkpoint", "shrink"])]
     guided: Option<PathBuf>,
     /// Makes the first run that fell small and explains it; one that was not expected before those that were
     #[arg(long)]

@@ -34,7 +34,7 @@ fn median(engine: &Value) -> u64 {
 fn what_random_seldom_finds_the_other_engines_find_sooner() {
     let folder = Folder::new("net-engines");
     let asked = "lease-timers --mutant no-number-check --mutant no-start-wait \
-                 --engines simulator,guided,explore-at,walks,pct --restarts 11";
+                 --engines simulator,guided,explore-at,walks,pct --restarts 7";
     let record = measured(&folder, asked);
     let of = |mutant, name| median(engine(&record, mutant, name));
     let seeds = of("no-number-check", "simulator");
