@@ -9,7 +9,7 @@ use seedbed_model::{Choice, ExactScript, ExactStep, Local, Move, NodeClock, Node
 use super::Found;
 use super::limits::{Limits, note_disk};
 use super::measure::{Size, roughness};
-use super::pieces::{Piece, Pieces};
+use super::pieces::{self, Piece, Pieces};
 
 /// What tries have in common.
 pub(crate) struct Attempt<'a, P: Protocol> {
@@ -61,6 +61,14 @@ impl<'a, P: Protocol> Attempt<'a, P> {
         }
         self.await_deadlines(&mut play);
         if play.playback.world.violations.is_empty() { None } else { self.judged(play) }
+    }
+
+    /// The pieces of a run as whoever has its script alone reads them: of several messages alike, the one that arrives is the
+    /// one sent first. The first run may have had it from a sender that is not needed for it.
+    pub(crate) fn reread(&self, pieces: &[Rc<Piece<P>>]) -> Option<Pieces<P>> {
+        let steps = pieces.iter().map(|piece| piece.step.clone()).collect();
+        let script = ExactScript { untimed: self.untimed, clocks: self.clocks.clone(), steps };
+        pieces::read(self.protocol, &script).ok().map(|(pieces, _)| pieces)
     }
 
     /// What is owed by an instant falls if time goes on until then.
