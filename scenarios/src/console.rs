@@ -75,7 +75,11 @@ pub(crate) fn probe(path: Option<&PathBuf>) -> Result<(), BadInput> {
     if path.is_dir() {
         return Err(BadInput::file(path.display().to_string(), "write the file: it is a folder"));
     }
-    let part = part(path);
+    let target = target(path);
+    if is_stream(&target) {
+        return Ok(());
+    }
+    let part = part(&target);
     let probed = std::fs::write(&part, "").and_then(|()| std::fs::remove_file(&part));
     probed.map_err(|error| BadInput::file(path.display().to_string(), format!("write the file: {error}")))
 }
@@ -87,18 +91,36 @@ pub(crate) fn part(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a file under a temporary name beside it and renames it: nobody ever reads half of it.
+/// Writes a file under a temporary name beside it and renames it: nobody ever reads half of it. A link stays one, and what it
+/// points to is replaced; a device or a pipe is written to as it is.
 ///
 /// # Errors
 /// If the folder does not exist, cannot be written or is full.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), BadInput> {
-    let part = part(path);
-    let written = write_through(&part, text).and_then(|()| std::fs::rename(&part, path));
+    let refused =
+        |error: std::io::Error| BadInput::file(path.display().to_string(), format!("write the file: {error}"));
+    let target = target(path);
+    if is_stream(&target) {
+        let opened = File::options().write(true).open(&target);
+        return opened.and_then(|mut stream| stream.write_all(text.as_bytes())).map_err(refused);
+    }
+    let part = part(&target);
+    let written = write_through(&part, text).and_then(|()| std::fs::rename(&part, &target));
     written.map_err(|error| {
         // The half that may lie there is of no use; that it cannot be removed either changes nothing.
         let _ = std::fs::remove_file(&part);
-        BadInput::file(path.display().to_string(), format!("write the file: {error}"))
+        refused(error)
     })
+}
+
+/// Where a path leads: through links, if there is anything at their end.
+fn target(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Whether there is something that is no file: it cannot be replaced by one.
+fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// Writes a file through to the disk: else a machine that dies after the rename may come back with an empty one.
@@ -111,6 +133,27 @@ fn write_through(path: &Path, text: &str) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_devices_stay_what_they_are() {
+        let folder = std::env::temp_dir().join(format!("seedbed-links-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (file, link) = (folder.join("result.json"), folder.join("link.json"));
+        std::fs::write(&file, "old").unwrap();
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_file(&link, "new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+        let device = folder.join("device");
+        let _ = std::fs::remove_file(&device);
+        std::os::unix::fs::symlink("/dev/null", &device).unwrap();
+        probe(Some(&device)).unwrap();
+        write_file(&device, "x").unwrap();
+        assert!(is_stream(Path::new("/dev/null")) && device.is_symlink());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_file_is_written_whole_and_leaves_no_part_behind() {

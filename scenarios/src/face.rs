@@ -33,6 +33,9 @@ pub(crate) struct Setup {
     pub(crate) history: Option<Claim>,
 }
 
+/// A node's id has 16 bits, and the numbers of all are at most as many.
+const NODE_COUNT_MAX: usize = 65_535;
+
 /// What a protocol says of itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Described {
@@ -175,7 +178,11 @@ impl<F: Family> FamilyFace<F> {
 
     fn build(setup: &Setup) -> Result<F::Protocol, String> {
         let mutants = Mutants::named(F::mutants(), setup.mutants.iter().map(String::as_str))?;
-        F::build(&Self::params(&setup.params)?, mutants)
+        let protocol = F::build(&Self::params(&setup.params)?, mutants)?;
+        match protocol.nodes().len() {
+            1..=NODE_COUNT_MAX => Ok(protocol),
+            count => Err(format!("a protocol has 1 to {NODE_COUNT_MAX} nodes, not {count}")),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn judge(record: &mut ScenarioRecord) {
     if record.limited > 0 {
         codes.push(exit::UNKNOWN);
     }
-    if record.demanded.is_some_and(|demanded| record.runs < demanded) {
+    if record.demanded.is_some_and(|demanded| record.runs < demanded) || gaps(record).is_some() {
         codes.push(exit::INCOMPLETE);
     }
     record.remarks.extend(remarks(record));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use seedbed_model::Span;
 use seedbed_model::explore::Bounds;
 use seedbed_model::record::SourceLine;
 use seedbed_sim::{Plan, Settings};
@@ -245,6 +246,8 @@ fn bounds(face: &dyn Face, source: &Source) -> Result<Vec<Bound>, BadInput> {
         let described =
             face.describe(&setup).map_err(|why| source.at(entry.name.span(), format!("params of `{name}`: {why}")))?;
         known_expectation(&described, entry.expect.as_ref(), source)?;
+        let bounds = entry.bounds.unwrap_or_default();
+        full_bounds(&bounds).map_err(|why| source.at(entry.name.span(), format!("the bounds of `{name}`: {why}")))?;
         read.push(Bound {
             name,
             story: entry.story,
@@ -252,7 +255,7 @@ fn bounds(face: &dyn Face, source: &Source) -> Result<Vec<Bound>, BadInput> {
             goals: entry.goals,
             claims: names(&entry.claims),
             params,
-            bounds: entry.bounds.unwrap_or_default(),
+            bounds,
         });
     }
     Ok(read)
@@ -260,7 +263,11 @@ fn bounds(face: &dyn Face, source: &Source) -> Result<Vec<Bound>, BadInput> {
 
 /// A table of bounds with the rest filled in.
 pub(crate) fn full_bounds(table: &Table) -> Result<Bounds, String> {
-    table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+    let bounds: Bounds = table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+    if bounds.tick == Span::ZERO {
+        return Err("tick: with 0s no time passes; write more".to_owned());
+    }
+    Ok(bounds)
 }
 
 fn names(spanned: &[Spanned<String>]) -> Vec<String> {

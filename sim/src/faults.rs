@@ -231,6 +231,9 @@ impl Plan {
                 return Err(format!("the plan's {name}: {ratio} is above 1; write a part of the whole, such as 0.05"));
             }
         }
+        if let Some(named) = self.clocks.iter().find(|named| named.clock.rate.num == 0) {
+            return Err(format!("the plan's clock of {}: at rate 0 time stands still; write more", named.node));
+        }
         let is_still = |fault: &Fault| matches!(fault, Fault::Flap { down, up, .. } if down.0.min(up.0) == 0);
         match self.faults.iter().find(|timed| is_still(&timed.fault)) {
             Some(timed) => Err(format!("the plan's flap at {}: down and up must be more than 0s", timed.at)),

@@ -22,9 +22,15 @@ struct Bits {
 
 impl Bits {
     /// As large as `bytes`, rounded down to a power of two; at least 1 KiB.
-    fn new(bytes: u64) -> Self {
+    ///
+    /// # Errors
+    /// If the machine does not have so much.
+    fn new(bytes: u64) -> Result<Self, String> {
         let bits = (bytes.max(1 << 10) + 1).next_power_of_two() / 2 * 8;
-        Bits { words: vec![0; (bits / 64) as usize], mask: bits - 1, set: 0 }
+        let count = (bits / 64) as usize;
+        let refused = |_| format!("a table of {} MiB does not fit into the memory of this machine", bytes >> 20);
+        Vec::<u64>::new().try_reserve_exact(count).map_err(refused)?;
+        Ok(Bits { words: vec![0; count], mask: bits - 1, set: 0 })
     }
 
     /// Whether the fingerprint was new.
@@ -75,7 +81,7 @@ pub(super) fn search<S: Space>(
     mebibytes: u32,
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Searched<S>, String> {
-    let bits = Bits::new(u64::from(mebibytes) << 20);
+    let bits = Bits::new(u64::from(mebibytes) << 20)?;
     let (stack, fingerprints, frames) = (Segment::default(), Vec::new(), Vec::new());
     let mut dive = Dive { space, bits, stack, fingerprints, frames, stats: Stats::default() };
     let (fall, stopped) = dive.run(limits, watch);
@@ -172,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_small_table_forgets_and_says_with_what_odds() {
-        let mut bits = Bits::new(1 << 10);
+        let mut bits = Bits::new(1 << 10).unwrap();
         let new = (1..=4_000u64).filter(|number| bits.insert(mix(*number))).count();
         assert!(new > 1_000 && new < 4_000, "{new} of 4,000 were new to 8,192 bits");
         assert!((1..10).contains(&bits.odds()), "{}", bits.odds());
@@ -182,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_large_table_forgets_nothing_so_small() {
-        let mut bits = Bits::new(1 << 20);
+        let mut bits = Bits::new(1 << 20).unwrap();
         assert!((1..=4_000u64).all(|number| bits.insert(mix(number))));
         assert!(bits.odds() > 100_000_000);
     }

@@ -220,6 +220,10 @@ pub(super) fn initial<P: Protocol>(
     // The parts of a state are known once it has started: lay out for a host that is down, start, and lay out anew.
     let sizes: Vec<usize> =
         (0..count).map(|node| parts_once_started(protocol, NodeId(node as u16))).collect::<Result<_, _>>()?;
+    let slots = sizes.iter().map(|parts| parts + 2).sum::<usize>() + monitor_parts + 4;
+    if slots > usize::from(u16::MAX) {
+        return Err(format!("the parts of {count} nodes' states are {slots}, and a row takes 65,535; use fewer nodes"));
+    }
     let mut store = Interned::new(protocol.clone(), bounds.clone(), Layout::new(&sizes, monitor_parts));
     store.keep_names(names);
     let mut rows = Vec::new();

@@ -58,6 +58,13 @@ fn check(name: &str, record: &CampaignRecord) -> Result<(), String> {
         if scenario.whole.is_none() {
             return Err(format!("{name}: {} ran a single seed; merge takes ranges of seeds", scenario.name));
         }
+        // A campaign of ten thousand years is none.
+        if !(0.0..=3e11).contains(&scenario.seconds) {
+            return Err(format!(
+                "{name}: {} took {} seconds; a time from 0 is wanted",
+                scenario.name, scenario.seconds
+            ));
+        }
         for piece in &scenario.pieces {
             piece.check().map_err(|why| format!("{name}: {}: {why}", scenario.name))?;
         }

@@ -58,8 +58,19 @@ impl Engine {
     }
 }
 
+/// What is put into a line of a manifest must leave it one line.
+fn plain_words(flag: &str, text: &str) -> Result<(), BadInput> {
+    match text.trim().is_empty() || text.chars().any(|character| character.is_control() || "'\"`".contains(character)) {
+        true => Err(BadInput::flag(format!("{flag} {text:?}: write one line of words, without quotation marks"))),
+        false => Ok(()),
+    }
+}
+
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     let call = args.call.as_deref().unwrap_or(command);
+    plain_words("--call", call)?;
+    plain_words("--claim", &args.claim)?;
+    args.image.as_deref().map_or(Ok(()), |image| plain_words("--image", image))?;
     // What cannot be run is refused here, not on every machine.
     args.engine.takes(args.cut.shards)?;
     let left = args.cut.plan(registry, call)?.shards.len() as u64;

@@ -4,7 +4,7 @@
 
 use seedbed_model::history::Value;
 
-use super::events::{Event, Fault, Type, shown};
+use super::events::{Event, Fault, NEMESIS, PROCESS, Type, shown};
 
 /// Deeper nesting is refused: no history has it.
 const DEPTH_MAX: usize = 64;
@@ -21,7 +21,7 @@ enum Form {
     Map(Vec<Form>, usize),
 }
 
-/// Reads the events. Those whose process is no number (`:nemesis`) are skipped, but counted.
+/// Reads the events. Those of `:nemesis` are skipped, but counted.
 ///
 /// # Errors
 /// On the first line that is no EDN, or a map that is no event.
@@ -65,7 +65,10 @@ fn event(entries: &[Form], line: usize, position: u64) -> Result<Option<Event>, 
             u64::try_from(*number).map_err(|_| format!("`:process` is {number}; a number from 0 is wanted"))?
         }
         Some(Form::Other(text)) => return Err(format!("`:process`: {}", other(text))),
-        Some(_) => return Ok(None),
+        Some(Form::Keyword(word) | Form::Value(Value::Text(word))) if word == NEMESIS => return Ok(None),
+        Some(Form::Keyword(word)) => return Err(format!("`:process` is :{word}; {PROCESS}")),
+        Some(Form::Value(found)) => return Err(format!("`:process` is {found}; {PROCESS}")),
+        Some(_) => return Err(format!("`:process` is a collection; {PROCESS}")),
         None => return Err("`:process` is missing; an event has :process, :type, :f and :value".into()),
     };
     let kind = Type::parse(&word("type")?)?;

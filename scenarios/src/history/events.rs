@@ -2,6 +2,12 @@
 
 use seedbed_model::history::Value;
 
+/// The process that is no client: what it does is left out.
+pub(super) const NEMESIS: &str = "nemesis";
+
+/// What a process is.
+pub(super) const PROCESS: &str = "a number from 0 is wanted, or nemesis for what is no client's";
+
 /// What happened to an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {

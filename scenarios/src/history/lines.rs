@@ -7,12 +7,12 @@
 //!
 //! `type` is `invoke`, `ok`, `fail` or `info`; `key` is the key of operations that have one; `value` is what an
 //! operation was given, or what it answered. Other fields are for people. Lines that are empty or have a field `meta`
-//! are skipped, and so are events whose process is not a number.
+//! are skipped, and so are events of the process `nemesis`.
 
 use seedbed_model::history::Value;
 use serde_json::{Map, Value as Json};
 
-use super::events::{Event, Fault, Type, shown};
+use super::events::{Event, Fault, NEMESIS, PROCESS, Type, shown};
 
 /// A longer line is refused before it is read [bytes].
 const LINE_BYTES_MAX: usize = 1 << 20;
@@ -58,7 +58,8 @@ fn event(line: usize, text: &str, position: u64) -> Result<Found, String> {
         None => Err(format!("`{field}` is missing; an event has process, type, f and value")),
     };
     let process = match object.get("process") {
-        Some(Json::String(_)) => return Ok(Found::Foreign),
+        Some(Json::String(word)) if word == NEMESIS => return Ok(Found::Foreign),
+        Some(Json::String(word)) => return Err(format!("`process` is {}; {PROCESS}", shown(word))),
         Some(number) => number
             .as_u64()
             .ok_or_else(|| format!("`process` is {}; a number from 0 is wanted", shown(written(text, number))))?,
