@@ -23,15 +23,16 @@ pub(super) fn exploration<P: Protocol>(protocol: &P, bounds: &Bounds, found: Sea
     walker.store.catch_up();
     stats.parts = walker.store.pool.len() as u64;
     stats.messages = walker.store.message_count() as u64;
-    let (script, repeats_from) = match &fall {
-        Some(fall) => {
-            let (script, repeats_from) = walker.counterexample(fall);
-            (Some(script), repeats_from)
-        }
+    let (script, repeats_from) = match fall.as_ref().and_then(|fall| walker.counterexample(fall)) {
+        Some((script, repeats_from)) => (Some(script), repeats_from),
         None => (None, None),
     };
     let verdict = match (fall, stopped) {
-        (Some(fall), _) => Verdict::Violated(fall.violation),
+        (Some(fall), _) if script.is_some() => Verdict::Violated(fall.violation),
+        (Some(fall), _) => Verdict::Unknown(format!(
+            "{} fell in the search, but the way there could not be walked again: a defect of the explorer",
+            fall.violation.property
+        )),
         (None, Some(why)) => Verdict::Unknown(why),
         (None, None) => Verdict::Holds,
     };
