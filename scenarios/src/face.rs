@@ -152,7 +152,6 @@ pub(crate) trait Face: Send + Sync {
     /// What the clients of a run see goes to `sink`, as it happens.
     fn history(&self, setup: &Setup, settings: &Settings, seed: Seed, sink: &mut dyn FnMut(Seen))
     -> Result<(), String>;
-    /// How many effects a run has, or how its exact script differs from it.
     /// How many effects a run has, if it replays as an exact script.
     fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String>;
     /// The first difference between two runs of one seed, in words.

@@ -42,19 +42,21 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             }
             match (self.best.measure() == before, is_reread) {
                 (true, true) => return true,
-                (true, false) => is_reread = self.reread(),
+                (true, false) => {
+                    self.reread();
+                    is_reread = true;
+                }
                 (false, _) => is_reread = false,
             }
         }
     }
 
     /// Takes the pieces as the script alone tells them, so that what is minimal is so for its readers.
-    fn reread(&mut self) -> bool {
+    fn reread(&mut self) {
         let found = self.attempt.reread(&self.best.pieces).and_then(|pieces| self.attempt.run(&pieces));
         if let Some(found) = found.filter(|found| found.measure() <= self.best.measure()) {
             self.best = found;
         }
-        true
     }
 
     pub(crate) fn finish(self) -> (u64, Found<P>, Vec<NodeClock>) {
