@@ -5,9 +5,9 @@ use seedbed_model::explore::{
     Aids, Avoidance, Bounds, Exploration, Moment, Pace, Strategy, Verdict, avoidance, explore, explore_from,
 };
 use seedbed_model::{
-    Choice, ExactScript, ExactStep, Family, Local, Mutants, NodeId, Protocol, Span, exact, replay_exact,
+    Choice, ExactScript, ExactStep, Family, Local, Mutants, NodeClock, NodeId, Protocol, Span, exact, replay_exact,
 };
-use seedbed_protocols::basics::{lease_timers, paxos};
+use seedbed_protocols::basics::{lease_stamps, lease_timers, paxos};
 use seedbed_protocols::leasing;
 
 fn build<F: Family>(params: F::Params, mutants: &[&str]) -> F::Protocol {
@@ -113,6 +113,25 @@ fn a_moment_between_two_ticks_falls_and_holds_like_any_other() {
             assert_eq!((replayed.drift, replayed.violations.len()), (None, 1));
         }
     }
+}
+
+/// Clocks that are off by nanoseconds, so that an end is far from every tick.
+#[test]
+fn a_moment_of_clocks_that_differ_falls_and_what_falls_happens() {
+    let params = lease_stamps::Params { holders: 3, lease: Span::secs(4), offset: Span::secs(1), ..Default::default() };
+    let protocol = build::<lease_stamps::LeaseStamps>(params, &["no-offset-margin"]);
+    let clock = |offset_ns| NodeClock { offset_ns, offset_max: Span::secs(1), ..NodeClock::EXACT };
+    let mut script = started(&protocol);
+    script.clocks = [413_000_007, -937_654_321, 3, 871_000_001].map(clock).to_vec();
+    script.steps.push(ExactStep::of(Choice::Elapse(Span(1_234_567_891))));
+    let pace = Pace { delay: Some(Span::secs(2)), ..Pace::default() };
+    let moment = Moment::after(&protocol, script, pace).expect("time passes");
+    let bounds = Bounds { tick: Span::secs(1), delay: Some(2), states: 20_000, ..Bounds::default() };
+    let found = from(&protocol, &bounds, &moment);
+    assert!(matches!(found.verdict, Verdict::Violated(_)), "{:?}", found.verdict);
+    let whole = moment.exact(&protocol, &found.script.expect("a way there")).expect("it happens");
+    let replayed = replay_exact(&protocol, &whole).replayed;
+    assert_eq!((replayed.drift, replayed.violations.len()), (None, 1));
 }
 
 /// The lease ends by itself: until the second grant arrives it can be waited for.

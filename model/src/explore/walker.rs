@@ -71,8 +71,7 @@ impl Cells {
             dead.extend((!exists::<P::Operation>()).then_some(start + 2));
         }
         dead.extend((!store.bounds.has_faults() && !store.may_cut).then_some(layout.faults));
-        let clocks = usize::from(layout.clocks);
-        dead.extend(initial.iter().all(|other| other.row.fixed[clocks] == base[clocks]).then_some(layout.clocks));
+        dead.extend(clocks_are_alike(store, initial).then_some(layout.clocks));
         Cells { live: (0..layout.fixed as u16).filter(|slot| !dead.contains(slot)).collect(), base }
     }
 
@@ -96,6 +95,16 @@ impl Cells {
         work.weight = row.weight;
         work.tags_changed = false;
     }
+}
+
+/// Whether no row says anything else of the clocks: all begin with the same ones, and nodes that are interchanged do not
+/// bring theirs along.
+fn clocks_are_alike<P: Protocol>(store: &Interned<P>, initial: &[Initial]) -> bool {
+    let offsets = store.offsets(&initial[0].row);
+    let offset = |node: NodeId| offsets.get(node.index());
+    let mut classes = store.protocol.symmetry().into_iter();
+    initial.iter().all(|other| store.offsets(&other.row) == offsets)
+        && classes.all(|class| class.iter().all(|node| offset(*node) == offset(class[0])))
 }
 
 /// What became of one way to take a choice.
