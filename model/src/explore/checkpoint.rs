@@ -140,7 +140,7 @@ impl<S: Space> Search<S> {
         }
         for shard in &self.table.shards {
             out.longs(&shard.by_index())?;
-            out.words(&shard.parents)?;
+            out.words(&shard.parents())?;
         }
         let rest = rest.map_or((level.part_count(), 0), |unit| (unit.segment, unit.start));
         level.save(rest, frontier.as_deref_mut(), &mut out)?;

@@ -1,25 +1,29 @@
 //! Depth first: the latest states come first, so that few wait.
 //!
-//! Workers share the table, a lock for each shard, and hand each other the oldest of what waits. Each state is expanded
+//! Workers fill the table side by side, and hand each other the oldest of what waits. Each state is expanded
 //! once, whoever does it, so counts and verdict do not depend on their number. Which violation is met first does: one
 //! that several workers met is searched for again by one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::Progress;
 use super::graph::{Edge, Graph};
 use super::level::Segment;
 use super::search::{Bad, Search, Worker};
 use super::space::{Row, Space, Successors};
-use super::table::{ROOT, Shard, Table, shard_of};
+use super::table::{Entered, ROOT, SHARD_COUNT, Shard, Table, shard_of};
 
 /// A worker looks up from its own stack after so many states.
 const STRIDE: usize = 1 << 8;
 
+/// A table of so many states grows by several hands: all workers wait for it.
+const SHARED_GROWTH_MIN: usize = 1 << 16;
+
 /// What the workers of a search share.
-struct Shared<'s> {
-    shards: &'s [Mutex<Shard>],
+struct Shared {
+    /// Workers read it for a stride at a time, which is to fill it. To write it is to make a shard grow.
+    table: RwLock<Table>,
     states_max: u64,
     unique: AtomicU64,
     total: AtomicU64,
@@ -34,30 +38,6 @@ struct Heap {
     segments: Vec<Segment>,
     idle: usize,
     workers: usize,
-}
-
-/// States that a worker met lately, each with its number: asking the table costs a lock, and lines of memory that another
-/// worker may hold.
-struct Recent {
-    /// By some bits of the fingerprint; (0, 0) where none is.
-    met: Vec<(u64, u32)>,
-}
-
-const RECENT_COUNT: usize = 1 << 14;
-
-impl Recent {
-    fn new() -> Self {
-        Recent { met: vec![(0, 0); RECENT_COUNT] }
-    }
-
-    /// The state's place, and its number if that is known here.
-    #[inline]
-    fn find(&mut self, fingerprint: u64) -> (&mut (u64, u32), Option<u32>) {
-        // Neither the bits of the shard nor those of its first slot.
-        let place = &mut self.met[(fingerprint >> 32) as usize % RECENT_COUNT];
-        let known = (place.0 == fingerprint).then_some(place.1);
-        (place, known)
-    }
 }
 
 /// What one worker brings back.
@@ -87,12 +67,11 @@ impl<S: Space> Search<S> {
     }
 
     fn dive_together(&mut self, watch: &mut dyn FnMut(Progress) -> bool) {
-        let shards: Vec<Mutex<Shard>> = self.table.shards.drain(..).map(Mutex::new).collect();
-        let started: u64 = shards.iter().map(|shard| lock(shard).len() as u64).sum();
+        let table = std::mem::replace(&mut self.table, Table::new());
         let shared = Shared {
-            shards: &shards,
             states_max: self.limits.states,
-            unique: AtomicU64::new(started),
+            unique: AtomicU64::new(table.len() as u64),
+            table: RwLock::new(table),
             total: AtomicU64::new(self.stats.total),
             over: AtomicBool::new(false),
             stopped: Mutex::new(None),
@@ -116,12 +95,7 @@ impl<S: Space> Search<S> {
             std::iter::once(own).chain(rest).collect()
         });
         self.stopped = shared.stopped.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.table = Table {
-            shards: shards
-                .into_iter()
-                .map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner))
-                .collect(),
-        };
+        self.table = shared.table.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut waiting = 0;
         for harvest in harvests {
             self.stats.total += harvest.total;
@@ -139,15 +113,15 @@ impl<S: Space> Search<S> {
 }
 
 impl<S: Space> Worker<S> {
-    fn dive(&mut self, shared: &Shared<'_>, keeps_edges: bool, watch: &mut dyn FnMut(Progress) -> bool) -> Harvest {
+    fn dive(&mut self, shared: &Shared, keeps_edges: bool, watch: &mut dyn FnMut(Progress) -> bool) -> Harvest {
         let mut harvest = Harvest { graph: keeps_edges.then(Graph::default), ..Harvest::default() };
         let mut found = Successors { keeps_edges, ..Successors::default() };
         let mut stack = Segment::default();
         let mut cells = Vec::new();
-        let mut recent = Recent::new();
         while let Some(segment) = shared.next(&mut stack) {
             stack = segment;
             self.space.begin(0);
+            let mut table = shared.table();
             for _ in 0..STRIDE {
                 let Some((weight, state)) = stack.pop(&mut cells) else { break };
                 found.clear();
@@ -155,7 +129,7 @@ impl<S: Space> Worker<S> {
                 self.space.expand(Row { cells: &cells, weight }, &mut found);
                 harvest.total += found.total;
                 harvest.untold.1 += found.total;
-                shared.land(&found, &mut recent, &mut stack, &mut harvest);
+                table = shared.land(table, &found, &mut stack, &mut harvest);
                 if found.cut {
                     harvest.open.push(state);
                 }
@@ -167,6 +141,7 @@ impl<S: Space> Worker<S> {
                     return harvest;
                 }
             }
+            drop(table);
             harvest.waiting = harvest.waiting.max(stack.memory());
             let (unique, total) = std::mem::take(&mut harvest.untold);
             shared.unique.fetch_add(unique, Ordering::Relaxed);
@@ -177,7 +152,7 @@ impl<S: Space> Worker<S> {
     }
 
     /// Between two strides: budgets, progress, and something for whoever is idle.
-    fn look_up(&self, shared: &Shared<'_>, stack: &mut Segment, watch: &mut dyn FnMut(Progress) -> bool) {
+    fn look_up(&self, shared: &Shared, stack: &mut Segment, watch: &mut dyn FnMut(Progress) -> bool) {
         let (unique, total) = (shared.unique.load(Ordering::Relaxed), shared.total.load(Ordering::Relaxed));
         if self.space.misfit().is_some() {
             shared.finish(None);
@@ -197,7 +172,11 @@ impl<S: Space> Worker<S> {
     }
 }
 
-impl Shared<'_> {
+impl Shared {
+    fn table(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What to work on: the own stack, or else what another left. `None` once the search is over.
     fn next(&self, stack: &mut Segment) -> Option<Segment> {
         if stack.len() > 0 {
@@ -232,30 +211,66 @@ impl Shared<'_> {
         self.wake.notify_all();
     }
 
-    fn land(&self, found: &Successors, recent: &mut Recent, stack: &mut Segment, harvest: &mut Harvest) {
+    /// Takes what an expansion found into the table: new states go on the stack.
+    fn land<'t>(
+        &'t self,
+        mut table: RwLockReadGuard<'t, Table>,
+        found: &Successors,
+        stack: &mut Segment,
+        harvest: &mut Harvest,
+    ) -> RwLockReadGuard<'t, Table> {
+        // All slots are fetched from memory at once: entering a state waits for what was fetched before it.
+        let near = found
+            .entries
+            .iter()
+            .fold(0, |near, entry| near ^ table.shards[shard_of(entry.fingerprint)].touch(entry.fingerprint));
+        std::hint::black_box(near);
         let mut start = 0;
         for entry in &found.entries {
             let end = entry.end as usize;
-            let (place, known) = recent.find(entry.fingerprint);
-            let (state, new) = match known {
-                Some(state) => (state, false),
-                None => lock(&self.shards[shard_of(entry.fingerprint)]).insert(entry.fingerprint, entry.from),
-            };
-            *place = (entry.fingerprint, state);
-            if new {
+            let shard = shard_of(entry.fingerprint);
+            let mut entered = table.shards[shard].enter(entry.fingerprint, entry.from);
+            while entered == Entered::Full {
+                drop(table);
+                self.grow(shard);
+                table = self.table();
+                entered = table.shards[shard].enter(entry.fingerprint, entry.from);
+            }
+            if let Entered::New(state) = entered {
                 harvest.untold.0 += 1;
                 stack.push(Row { cells: &found.cells[start..end], weight: entry.weight }, state);
             }
             if let Some(graph) = &mut harvest.graph
                 && entry.from != ROOT
             {
-                graph.edges.push(Edge { from: entry.from, to: state, action: entry.action });
+                let to = table.number(entry.fingerprint);
+                graph.edges.push(Edge { from: entry.from, to, action: entry.action });
             }
             start = end;
         }
         if let Some(graph) = &mut harvest.graph {
             graph.note_goals(&found.entries);
         }
+        table
+    }
+
+    /// Makes the shard grow, unless another worker just did, and with it all that soon would: to have the table to oneself,
+    /// all others must stop.
+    fn grow(&self, shard: usize) {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        if !table.shards[shard].is_full() {
+            return;
+        }
+        let hands = if table.len() < SHARED_GROWTH_MIN { 1 } else { lock(&self.heap).workers };
+        let mut filling: Vec<&mut Shard> = table.shards.iter_mut().filter(|shard| shard.is_filling()).collect();
+        std::thread::scope(|scope| {
+            let mut shares = filling.chunks_mut(SHARD_COUNT.div_ceil(hands));
+            let own = shares.next();
+            for share in shares {
+                scope.spawn(|| share.iter_mut().for_each(|shard| shard.grow()));
+            }
+            own.into_iter().flatten().for_each(|shard| shard.grow());
+        });
     }
 }
 

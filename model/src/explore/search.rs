@@ -11,7 +11,7 @@ use super::graph::Graph;
 use super::level::Segment;
 use super::space::{Claim, ClaimKind, Space, Successors};
 use super::strategy::{Order, Strategy};
-use super::table::{ROOT, Table};
+use super::table::{ROOT, Table, WORKER_COUNT_MAX};
 use super::{Progress, Stats};
 use crate::property::Violation;
 
@@ -104,7 +104,7 @@ pub fn search_aided<S: Space>(
         Order::Walks(_) => return Err("walks are of a world: a space has no choices to draw".into()),
         Order::BreadthFirst | Order::DepthFirst => {}
     }
-    let mut search = Search::new(space, limits, strategy.jobs.max(1));
+    let mut search = Search::new(space, limits, strategy.jobs.clamp(1, WORKER_COUNT_MAX));
     search.begin();
     match strategy.order {
         Order::BreadthFirst => search.levels(aids, watch)?,
