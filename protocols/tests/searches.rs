@@ -196,6 +196,8 @@ fn what_is_damaged_or_of_another_search_is_refused() {
         damaged[at] ^= 0x10;
         assert!(resumed(&protocol, &bounds, 1, &damaged).is_err(), "byte {at} changed and nobody noticed");
     }
+    let longer = why(&[whole, &b"x"[..]].concat());
+    assert!(longer.starts_with("it goes on behind the search, from byte "), "{longer}");
     let mut from = &whole[..];
     let kept = Kept { subject: "another", resume: Some(&mut from), keeper: &mut Album::default() };
     let other = explore_aided(&protocol, &bounds, &breadth_first(1), kept.into(), &mut |_| true).err();

@@ -8,6 +8,7 @@ use seedbed_model::Span;
 use seedbed_model::explore::Keeper;
 
 use crate::exit::BadInput;
+use crate::folder::Folder;
 use crate::stopwatch::Deadline;
 
 /// The file of one bound.
@@ -18,15 +19,10 @@ pub(crate) struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The checkpoint of `bound` in `folder`, which is made if there is none.
-    ///
-    /// # Errors
-    /// If the folder cannot be made.
-    pub(crate) fn new(folder: &Path, protocol: &str, bound: &str, every: Span) -> Result<Self, BadInput> {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
-        let path = folder.join(format!("{protocol}-{bound}.checkpoint"));
-        Ok(Checkpoint { path, every, next: Deadline::after(Some(every)) })
+    /// The checkpoint of `bound` in `folder`.
+    pub(crate) fn new(folder: &Folder, protocol: &str, bound: &str, every: Span) -> Self {
+        let path = folder.path().join(format!("{protocol}-{bound}.checkpoint"));
+        Checkpoint { path, every, next: Deadline::after(Some(every)) }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -14,6 +14,7 @@ use crate::engine::Engine;
 use crate::exit::{self, BadInput};
 use crate::face::{Explored, Face, Setup};
 use crate::file::Expect;
+use crate::folder::Folder;
 use crate::frontier::DiskShelf;
 use crate::library::{self, Bound};
 use crate::moment::{At, Origin};
@@ -41,7 +42,7 @@ pub(crate) struct Exploration<'a> {
 /// Where and how often searches are kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Checkpoints<'a> {
-    pub(crate) folder: &'a Path,
+    pub(crate) folder: &'a Folder,
     pub(crate) every: Span,
 }
 
@@ -116,7 +117,7 @@ impl Exploration<'_> {
         let Some(Checkpoints { folder, every }) = self.checkpoints else {
             return run(Aids { kept: None, frontier }).map_err(|why| BadInput::file(place, why));
         };
-        let mut keeper = Checkpoint::new(folder, name, bound, every)?;
+        let mut keeper = Checkpoint::new(folder, name, bound, every);
         let params = self.face.full_params(&setup.params).map_err(|why| BadInput::file(&place, why))?;
         let all = serde_json::to_string(bounds).map_err(|error| BadInput::file(&place, error.to_string()))?;
         let subject = format!("{place}, {}", subject(name, setup, &params, &all).hash);

@@ -9,12 +9,13 @@ use seedbed_reports::json;
 
 use crate::console::write_file;
 use crate::exit::BadInput;
+use crate::folder::Folder;
 use crate::results;
 use crate::stopwatch::Deadline;
 
 /// Where campaigns are kept, and how often.
 pub(crate) struct Keep {
-    folder: PathBuf,
+    folder: Folder,
     every: Span,
     revision: String,
 }
@@ -33,11 +34,9 @@ impl Keep {
     /// In `folder`, which is made if there is none.
     ///
     /// # Errors
-    /// If the folder cannot be made.
+    /// If the folder cannot be made, or another campaign is kept there.
     pub(crate) fn new(folder: &Path, every: Span, revision: &str) -> Result<Self, BadInput> {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
-        Ok(Keep { folder: folder.to_owned(), every, revision: revision.to_owned() })
+        Ok(Keep { folder: Folder::claim(folder, "--checkpoint")?, every, revision: revision.to_owned() })
     }
 
     /// The file of a scenario over the seeds that `blank` demands.
@@ -55,7 +54,7 @@ impl Keep {
         // A dot is in no protocol's name: no two scenarios share a file.
         let name = record.name.replace('/', ".");
         let seeds = record.seeds.replace("..", "-");
-        self.folder.join(format!("{name}-{seeds}.checkpoint"))
+        self.folder.path().join(format!("{name}-{seeds}.checkpoint"))
     }
 
     /// Forgets it: the campaign has ended.

@@ -20,6 +20,7 @@ pub mod exit;
 mod exploration;
 mod face;
 mod file;
+mod folder;
 mod frontier;
 mod gathering;
 mod guided;

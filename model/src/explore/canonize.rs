@@ -75,7 +75,7 @@ impl<P: Protocol> Interned<P> {
     /// Removes messages that can have no effect from the row being worked on. `exchange`: replaces those that act
     /// like another by the other.
     pub(super) fn drop_dead(&mut self, exchange: bool) {
-        if !self.bounds.drop_dead || self.mortal_count == 0 {
+        if !self.bounds.drop_dead || self.mortals.is_empty() {
             return;
         }
         let mut at = 0;

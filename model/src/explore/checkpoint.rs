@@ -190,6 +190,10 @@ impl<S: Space> Search<S> {
         if input.number()? != sum {
             return Err("its checksum does not match: it is damaged".into());
         }
+        let ends = input.from.read(&mut [0]).is_ok_and(|more| more == 0);
+        if !ends {
+            return Err(format!("it goes on behind the search, from byte {} on: it is damaged", input.at));
+        }
         let forks: Vec<S> = (1..self.workers.len()).map(|_| self.workers[0].space.fork()).collect();
         self.workers.truncate(1);
         self.workers.extend(forks.into_iter().map(Worker::new));

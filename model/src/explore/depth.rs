@@ -14,8 +14,11 @@ use super::search::{Bad, Search, Worker};
 use super::space::{Row, Space, Successors};
 use super::table::{Entered, ROOT, SHARD_COUNT, Shard, Table, shard_of};
 
-/// A worker looks up from its own stack after so many states.
+/// A worker looks up from its own stack after so many states, or as soon as another has nothing to do.
 const STRIDE: usize = 1 << 8;
+
+/// Who has nothing to do looks so often for something before it sleeps: to be woken takes longer than most strides.
+const LOOK_COUNT: usize = 500;
 
 /// A table of so many states grows by several hands: all workers wait for it.
 const SHARED_GROWTH_MIN: usize = 1 << 16;
@@ -28,6 +31,8 @@ struct Shared {
     unique: AtomicU64,
     total: AtomicU64,
     over: AtomicBool,
+    /// Whether somebody has nothing to do, and nothing was left for it yet.
+    hungry: AtomicBool,
     stopped: Mutex<Option<String>>,
     heap: Mutex<Heap>,
     wake: Condvar,
@@ -37,6 +42,8 @@ struct Shared {
 struct Heap {
     segments: Vec<Segment>,
     idle: usize,
+    /// Of the idle ones.
+    asleep: usize,
     workers: usize,
 }
 
@@ -74,10 +81,12 @@ impl<S: Space> Search<S> {
             table: RwLock::new(table),
             total: AtomicU64::new(self.stats.total),
             over: AtomicBool::new(false),
+            hungry: AtomicBool::new(false),
             stopped: Mutex::new(None),
             heap: Mutex::new(Heap {
                 segments: std::mem::take(&mut self.first).into_segments().collect(),
                 idle: 0,
+                asleep: 0,
                 workers: self.workers.len(),
             }),
             wake: Condvar::new(),
@@ -140,6 +149,9 @@ impl<S: Space> Worker<S> {
                 if shared.over.load(Ordering::Relaxed) {
                     return harvest;
                 }
+                if shared.hungry.load(Ordering::Relaxed) && stack.len() > 1 {
+                    break;
+                }
             }
             drop(table);
             harvest.waiting = harvest.waiting.max(stack.memory());
@@ -167,7 +179,10 @@ impl<S: Space> Worker<S> {
         // Something lies ready for each before anybody asks: the half of a stack is soon worked off, and waiting is dear.
         if heap.workers > 1 && heap.segments.len() < heap.workers && stack.len() > 1 {
             heap.segments.push(stack.split_oldest());
-            shared.wake.notify_one();
+            shared.hungry.store(false, Ordering::Relaxed);
+            if heap.asleep > 0 {
+                shared.wake.notify_one();
+            }
         }
     }
 }
@@ -184,6 +199,7 @@ impl Shared {
         }
         let mut heap = lock(&self.heap);
         heap.idle += 1;
+        let mut looked = false;
         loop {
             if self.over.load(Ordering::Relaxed) {
                 return None;
@@ -197,7 +213,26 @@ impl Shared {
                 self.wake.notify_all();
                 return None;
             }
-            heap = self.wake.wait(heap).unwrap_or_else(PoisonError::into_inner);
+            self.hungry.store(true, Ordering::Relaxed);
+            if looked {
+                heap.asleep += 1;
+                heap = self.wake.wait(heap).unwrap_or_else(PoisonError::into_inner);
+                heap.asleep -= 1;
+            } else {
+                drop(heap);
+                self.look_around();
+                looked = true;
+                heap = lock(&self.heap);
+            }
+        }
+    }
+
+    fn look_around(&self) {
+        for _ in 0..LOOK_COUNT {
+            if !self.hungry.load(Ordering::Relaxed) || self.over.load(Ordering::Relaxed) {
+                return;
+            }
+            std::hint::spin_loop();
         }
     }
 

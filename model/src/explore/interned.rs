@@ -154,7 +154,7 @@ pub(super) struct Interned<P: Protocol> {
     /// Whether a message was met that is not always live.
     pub(super) knows_mortals: bool,
     /// Messages met that are not known to be always live.
-    pub(super) mortal_count: usize,
+    pub(super) mortals: Vec<Id>,
     /// Components up to here have their typed forms at hand.
     registered: usize,
     /// See [`Self::keep_names`].
@@ -300,7 +300,7 @@ impl<P: Protocol> Interned<P> {
             exercised: Exercised::default(),
             moment: 0,
             knows_mortals: false,
-            mortal_count: 0,
+            mortals: Vec::new(),
             registered: 0,
             keeps_names: false,
             misfit: None,
@@ -361,6 +361,21 @@ impl<P: Protocol> Interned<P> {
     pub(super) fn catch_up(&mut self) {
         self.pool.catch_up();
         self.register();
+        if !self.knows_mortals {
+            self.settle();
+        }
+    }
+
+    /// Learns which of the messages met others found to be always live.
+    fn settle(&mut self) {
+        let (pool, flights) = (&self.pool, &mut self.flights);
+        self.mortals.retain(|id| match &mut flights[*id as usize] {
+            Some(info) if pool.is_always_live(*id) => {
+                info.always_live = true;
+                false
+            }
+            _ => true,
+        });
     }
 
     /// Gets the typed forms of components that others interned ready.
@@ -490,7 +505,7 @@ impl<P: Protocol> Interned<P> {
             let Envelope { from, to, message } = flight.envelope;
             let local = self.local_index(to, Local::Deliver(from, message));
             self.flights[id as usize] = Some(FlightInfo { from, to, local, life: flight.life, always_live: false });
-            self.mortal_count += 1;
+            self.mortals.push(id);
         }
     }
 

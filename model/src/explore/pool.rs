@@ -1,6 +1,7 @@
 //! Interning: each distinct component of a world is stored once, by its canonical bytes, and named by a small integer.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -55,6 +56,8 @@ struct Entry {
     weight: u64,
     tags: Tags,
     stamped: bool,
+    /// Whether it is a message that always matters, as far as any worker knows.
+    always_live: AtomicBool,
 }
 
 /// Each distinct tag in a component, sorted; packed as `kind << 48 | scope << 32 | rank`, so that it sorts by space.
@@ -70,7 +73,14 @@ pub(super) struct NamesIn {
 
 impl Pool {
     pub(super) fn new() -> Self {
-        let absent = Entry { place: 0, bytes: Box::default(), weight: 0, tags: Box::default(), stamped: false };
+        let absent = Entry {
+            place: 0,
+            bytes: Box::default(),
+            weight: 0,
+            tags: Box::default(),
+            stamped: false,
+            always_live: false.into(),
+        };
         Self::of(Arc::new(Mutex::new(Master { entries: vec![Arc::new(absent)] })))
     }
 
@@ -148,7 +158,7 @@ impl Pool {
             return id;
         }
         let NamesIn { tags, stamped } = names();
-        let entry = Arc::new(Entry { place, bytes: bytes.into(), weight, tags, stamped });
+        let entry = Arc::new(Entry { place, bytes: bytes.into(), weight, tags, stamped, always_live: false.into() });
         master.entries.push(Arc::clone(&entry));
         self.add(entry)
     }
@@ -225,6 +235,16 @@ impl Pool {
     #[inline]
     pub(super) fn first_byte(&self, id: Id) -> u8 {
         self.first_bytes[id as usize]
+    }
+
+    /// Tells all workers that the message always matters.
+    pub(super) fn note_always_live(&self, id: Id) {
+        self.entries[id as usize].always_live.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether some worker has found that the message always matters.
+    pub(super) fn is_always_live(&self, id: Id) -> bool {
+        self.entries[id as usize].always_live.load(Ordering::Relaxed)
     }
 
     /// Whether there is a stamp in the component.

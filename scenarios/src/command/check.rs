@@ -16,6 +16,7 @@ use crate::engine::{Address, Engine};
 use crate::exit::{self, BadInput, unknown};
 use crate::exploration::{Checkpoints, Exploration, Outcome, WaitingRoom};
 use crate::face::{Face, Setup};
+use crate::folder::Folder;
 use crate::library::{self, Bound, Library};
 use crate::params::{self, Override};
 use crate::pin::Pin;
@@ -93,6 +94,7 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     paste.flags.push_str(&bound_flags(args));
     let strategy = Strategy { order: args.order.order()?, jobs: args.work.jobs() };
     let deadline = Deadline::after(args.budget);
+    let folder = args.checkpoint.as_deref().map(|folder| Folder::claim(folder, "--checkpoint")).transpose()?;
     let mut outcomes = Vec::new();
     for (index, bound) in bounds.iter().enumerate() {
         let share = deadline.share(bounds.len() - index);
@@ -103,7 +105,7 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
             mutants: &mutants,
             engine: args.engine,
             strategy,
-            checkpoints: args.checkpoint.as_deref().map(|folder| Checkpoints { folder, every: args.checkpoint_every }),
+            checkpoints: folder.as_ref().map(|folder| Checkpoints { folder, every: args.checkpoint_every }),
             waiting_room: args
                 .frontier
                 .as_deref()
@@ -117,9 +119,9 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     }
     let record = record(face, &mutants, &outcomes, &args.work.revision);
     console.say(&check::summary(&record))?;
-    if let Some(folder) = args.checkpoint.as_deref().filter(|_| record.code != exit::UNKNOWN) {
+    if let Some(folder) = folder.filter(|_| record.code != exit::UNKNOWN) {
         for bound in &bounds {
-            Checkpoint::new(folder, face.name(), &bound.name, args.checkpoint_every)?.remove();
+            Checkpoint::new(&folder, face.name(), &bound.name, args.checkpoint_every).remove();
         }
     }
     write_results(args, &record, outcomes.into_iter().find_map(|outcome| outcome.pin))?;

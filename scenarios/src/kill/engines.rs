@@ -25,6 +25,9 @@ const MOMENT_DEPTH: u32 = 40;
 /// States from a moment.
 const MOMENT_STATES: u64 = 5_000;
 
+/// So many moments of a search: each costs what many runs do.
+pub(super) const MOMENT_COUNT: u64 = 40;
+
 /// An engine that mutants are measured with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Searcher {

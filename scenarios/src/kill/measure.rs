@@ -7,7 +7,7 @@ use seedbed_model::{Kind, Mutant, Outcome};
 use seedbed_sim::shrink::{Budget, Size};
 
 use super::Trial;
-use super::engines::{Fall, FallenRun, Place, Search, Searcher};
+use super::engines::{Fall, FallenRun, MOMENT_COUNT, Place, Search, Searcher};
 use crate::console::{Console, Meter};
 use crate::exit::BadInput;
 use crate::face::Face;
@@ -147,7 +147,8 @@ impl Measuring<'_> {
 
     fn limit(&self) -> u64 {
         match self.searcher {
-            Searcher::Simulator | Searcher::Guided | Searcher::ExploreAt => self.trial.seeds.count(),
+            Searcher::Simulator | Searcher::Guided => self.trial.seeds.count(),
+            Searcher::ExploreAt => self.trial.seeds.count().min(MOMENT_COUNT),
             Searcher::Walks | Searcher::Pct => self.effort.walks,
             Searcher::Explorer => self.effort.states,
         }

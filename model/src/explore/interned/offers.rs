@@ -151,10 +151,12 @@ impl<P: Protocol> Interned<P> {
                 Relevance::Same(self.intern_flight(Flight { envelope: Envelope { from, to, message }, life }))
             }
             Relevance::Always => {
-                if let Some(info) = &mut self.flights[flight as usize]
-                    && !std::mem::replace(&mut info.always_live, true)
-                {
-                    self.mortal_count -= 1;
+                self.pool.note_always_live(flight);
+                if let Some(info) = &mut self.flights[flight as usize] {
+                    info.always_live = true;
+                }
+                if let Some(at) = self.mortals.iter().rposition(|id| *id == flight) {
+                    self.mortals.swap_remove(at);
                 }
                 Relevance::Always
             }
