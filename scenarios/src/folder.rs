@@ -42,7 +42,7 @@ mod tests {
     fn a_folder_is_one_commands_until_that_ends() {
         let path = std::env::temp_dir().join(format!("seedbed-folder-{}", std::process::id()));
         let first = Folder::claim(&path, "--checkpoint").expect("nobody has it");
-        let second = Folder::claim(&path, "--checkpoint").err().expect("somebody has it");
+        let second = Folder::claim(&path, "--checkpoint").expect_err("somebody has it");
         assert!(second.to_string().contains("another command that still runs"), "{second}");
         drop(first);
         assert!(Folder::claim(&path, "--checkpoint").is_ok());
