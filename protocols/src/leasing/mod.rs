@@ -23,6 +23,8 @@
 //! - a Manager keeps its table in memory alone (PRS §4.4): restarted, it waits until all that it may have granted has
 //!   expired; its nonce makes its generations new. That it ever started is its only record.
 
+mod election;
+mod group;
 mod log;
 mod lookup;
 mod manager;
@@ -30,6 +32,7 @@ mod message;
 mod monitor;
 mod owner;
 mod params;
+mod table;
 #[cfg(test)]
 mod play;
 #[cfg(test)]
@@ -44,18 +47,23 @@ use seedbed_model::{
 
 use crate::seqpair::Checks;
 
+pub use group::Group;
 pub use log::Log;
 pub use lookup::Lookup;
 pub use manager::Manager;
 pub use message::{
-    Assignment, Change, Edition, Generation, GenerationNumber, LogNumber, ManagerNumber, Message, News, Offer,
-    OwnerNumber, PollNumber, RangeId,
+    Ask, Assignment, BidNumber, Change, Edition, Generation, GenerationNumber, LogNumber, ManagerNumber, Message, News,
+    Offer, OwnerNumber, PollNumber, RangeId, Register, Ruling,
 };
 pub use monitor::Monitor;
 pub use owner::Owner;
 pub use params::*;
+pub use table::Recall;
 
-/// The Manager's id.
+use manager::{Poll, Request};
+use owner::Response;
+
+/// The Manager's id: of the only server, or of the first.
 pub const MANAGER: NodeId = NodeId(0);
 
 /// The protocol.
@@ -68,12 +76,14 @@ pub struct Leasing {
 /// A node's volatile state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub enum State {
-    /// Node 0.
+    /// Node 0, and the other servers of the Manager service, which come after the Lookups.
     Manager(Manager),
-    /// The nodes after it.
+    /// The nodes after node 0.
     Owner(Owner),
     /// The nodes after those.
     Lookup(Lookup),
+    /// The last node, where there is one.
+    Group(Group),
 }
 
 /// The timers of all roles.
@@ -84,15 +94,23 @@ pub enum Timer {
     Heard(NodeId),
     /// At the Manager: the range is kept from all but its Owner.
     Unavailable(RangeId),
-    /// At the Manager, after a restart: an earlier incarnation's leases may be held.
+    /// At the Manager, after a restart or a failover: leases of an earlier incarnation or leader may be held.
     Quarantine,
+    /// At a Manager server: the next bid to the group is to be sent.
+    NextBid,
+    /// At a Manager server: the leader lease counted from the sending of the latest bid.
+    Bid,
+    /// At a Manager server: its leader lease is held.
+    Lead,
+    /// At the group: nobody else is elected.
+    Leader,
     /// At the Manager and at an Owner: a message of this Owner's link was dropped as racing.
     BackOff(NodeId),
     /// At an Owner: the next request is to be sent.
     Renew,
     /// At an Owner: the lease counted from the sending of the latest request.
     Request,
-    /// At an Owner: the range's lease is held.
+    /// At an Owner: the range's lease is held, or its state kept that was handed over.
     Lease(RangeId),
     /// At a Lookup: the next poll is to be sent.
     Poll,
@@ -109,6 +127,8 @@ pub enum Decision {
     Grant(RangeId, NodeId),
     /// Take a range back from a live Owner.
     Recall(RangeId),
+    /// Take a range back, and let its state go to this live Owner, which then gets the lease.
+    Move(RangeId, NodeId),
 }
 
 /// What the Manager writes down.
@@ -134,6 +154,15 @@ pub enum Observation {
         range: RangeId,
         /// Under which generation.
         generation: Generation,
+        /// With the state of that generation, which was handed over; `None`: with none.
+        from: Option<Generation>,
+    },
+    /// An Owner no longer holds it, and has sent the state that it kept there to another.
+    Moved {
+        /// Which.
+        range: RangeId,
+        /// Under which generation.
+        generation: Generation,
     },
     /// An Owner no longer holds it, and the state it kept there is gone.
     Lost {
@@ -151,8 +180,19 @@ pub enum Observation {
         /// The present generation.
         generation: Generation,
     },
+    /// A Lookup learns of a generation to which the state was migrated, and has nothing to tell.
+    Kept {
+        /// Which.
+        range: RangeId,
+        /// The present generation.
+        generation: Generation,
+    },
     /// A Lookup tells its application that everything is lost.
     Disconnected,
+    /// A Manager server leads from here on.
+    Leads,
+    /// It leads no longer.
+    Deposed,
 }
 
 /// Whether a node that dropped a message must wait before it sends anew.
@@ -160,6 +200,15 @@ pub enum Observation {
 enum BackOff {
     Begun,
     Over,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Manager,
+    Owner,
+    Lookup,
+    Group,
 }
 
 impl Leasing {
@@ -177,6 +226,49 @@ impl Leasing {
     fn lookups(&self) -> impl Iterator<Item = NodeId> + use<> {
         let before = self.params.owners;
         (1..=self.params.lookups).map(move |number| NodeId(before + number))
+    }
+
+    /// Every server of the Manager service.
+    fn managers(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let before = self.params.owners + self.params.lookups;
+        std::iter::once(MANAGER).chain((1..self.params.managers).map(move |number| NodeId(before + number)))
+    }
+
+    /// The Paxos group, where there is one.
+    fn group(&self) -> NodeId {
+        NodeId(self.params.owners + self.params.lookups + self.params.managers)
+    }
+
+    fn has_no_group(&self) -> bool {
+        self.params.group == GroupKind::None
+    }
+
+    /// Whether the leader's state is the group's.
+    fn commits(&self) -> bool {
+        self.params.variant == Variant::Centrifuge
+    }
+
+    /// The leader, where no other can be.
+    fn only_manager(&self) -> Option<NodeId> {
+        (self.params.managers == 1).then_some(MANAGER)
+    }
+
+    /// To the leader, or to all servers while it is not known: "they will only ever get a response from the leader".
+    fn send_to_manager(&self, leader: Option<NodeId>, message: Message, cx: &mut Context<'_, Self>) {
+        match leader {
+            Some(leader) => cx.send(leader, message),
+            None => self.managers().for_each(|manager| cx.send(manager, message.clone())),
+        }
+    }
+
+    fn role(&self, node: NodeId) -> Role {
+        match node.0 {
+            0 => Role::Manager,
+            id if id <= self.params.owners => Role::Owner,
+            id if id <= self.params.owners + self.params.lookups => Role::Lookup,
+            _ if node == self.group() => Role::Group,
+            _ => Role::Manager,
+        }
     }
 
     fn ranges(&self) -> impl Iterator<Item = RangeId> + use<> {
@@ -228,14 +320,18 @@ impl Protocol for Leasing {
     fn nodes(&self) -> Vec<String> {
         let owners = (1..=self.params.owners).map(|number| format!("owner-{number}"));
         let lookups = (1..=self.params.lookups).map(|number| format!("lookup-{number}"));
-        std::iter::once("manager".to_owned()).chain(owners).chain(lookups).collect()
+        let first = if self.params.managers == 1 { "manager" } else { "manager-1" };
+        let managers = (2..=self.params.managers).map(|number| format!("manager-{number}"));
+        let group = (!self.has_no_group()).then(|| "group".to_owned());
+        std::iter::once(first.to_owned()).chain(owners).chain(lookups).chain(managers).chain(group).collect()
     }
 
     fn start(&self, durable: &Durable, nonce: Nonce, cx: &mut Context<'_, Self>) -> State {
-        match cx.node() {
-            MANAGER => State::Manager(Manager::start(self, durable.was_started, nonce, cx)),
-            node if node.0 <= self.params.owners => State::Owner(Owner::start(self, nonce, cx)),
-            _ => State::Lookup(Lookup::start(self, nonce, cx)),
+        match self.role(cx.node()) {
+            Role::Manager => State::Manager(Manager::start(self, durable.was_started, nonce, cx)),
+            Role::Owner => State::Owner(Owner::start(self, nonce, cx)),
+            Role::Lookup => State::Lookup(Lookup::start(self, nonce, cx)),
+            Role::Group => State::Group(Group::start(nonce)),
         }
     }
 
@@ -244,6 +340,7 @@ impl Protocol for Leasing {
             State::Manager(manager) => self.step_manager(manager, input, cx),
             State::Owner(owner) => self.step_owner(owner, input, cx),
             State::Lookup(lookup) => self.step_lookup(lookup, input, cx),
+            State::Group(group) => self.step_group(group, input, cx),
         }
     }
 
@@ -264,6 +361,7 @@ impl Protocol for Leasing {
             (State::Owner(owner), Timer::Lease(range)) => {
                 owner.generation(*range).map(|generation| Observation::Lost { range: *range, generation })
             }
+            (State::Manager(manager), Timer::Lead) => manager.is_in_office().then_some(Observation::Deposed),
             _ => None,
         }
     }
@@ -279,21 +377,33 @@ impl Protocol for Leasing {
     fn relevance(&self, _: NodeId, to: &State, from: NodeId, message: &Message) -> Relevance<Message> {
         match (to, message) {
             (State::Manager(manager), _) => manager.relevance(from, message, self),
-            (State::Owner(owner), Message::LeaseResponse { pair, leases }) => owner.relevance(*pair, leases, self),
+            (State::Owner(owner), _) => owner.relevance(message, self),
             (State::Lookup(lookup), Message::LookupResponse { poll, .. }) => lookup.relevance(*poll),
             _ => Relevance::Always,
         }
     }
 
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
-        vec![self.owners().collect(), self.lookups().collect()]
+        let mut classes: Vec<Vec<NodeId>> = vec![self.owners().collect(), self.lookups().collect()];
+        if self.params.managers > 1 {
+            classes.push(self.managers().collect());
+        }
+        classes
     }
 
-    /// The Manager's clock is the unit; an Owner's or a Lookup's may be slower or faster by so much (§2.3.1).
+    fn stands_for(&self, node: NodeId) -> Option<&'static str> {
+        (self.role(node) == Role::Group).then_some("the Paxos group, as a leader lease and a register")
+    }
+
+    /// The Manager's clock is the unit, or the fastest server's; an Owner's or a Lookup's may be slower or faster by so much
+    /// (§2.3.1).
     fn clock(&self, node: NodeId) -> ClockBound {
-        match node {
-            MANAGER => ClockBound::EXACT,
-            _ => ClockBound {
+        match self.role(node) {
+            Role::Manager if !self.has_no_group() => {
+                ClockBound { longest: self.params.manager_longest, ..ClockBound::EXACT }
+            }
+            Role::Manager | Role::Group => ClockBound::EXACT,
+            Role::Owner | Role::Lookup => ClockBound {
                 shortest: self.params.owner_shortest,
                 longest: self.params.owner_longest,
                 ..ClockBound::EXACT
@@ -310,27 +420,62 @@ impl Protocol for Leasing {
 impl Leasing {
     fn step_manager(&self, manager: &mut Manager, input: Input<Self>, cx: &mut Context<'_, Self>) {
         match input {
-            Input::Message { from, message: Message::LeaseRequest { pair, wanted } } => {
-                manager.on_request(from, pair, &wanted, self, cx);
+            Input::Timer(Timer::NextBid) => manager.bid(self, cx),
+            Input::Timer(Timer::Lead) if self.mutants.has(OLD_LEADER_SERVES) => {}
+            Input::Timer(Timer::Lead) => manager.step_down(self, cx),
+            Input::Message { message: Message::GroupResponse { bid, ruling }, .. } => {
+                manager.on_ruling(bid, ruling, self, cx);
+                manager.settle(self, cx);
+            }
+            // Whether it is armed is all that counts.
+            Input::Timer(Timer::Bid) => {}
+            Input::Durable(Record::Started) => manager.on_ready(),
+            _ if manager.leads(self, cx) => {
+                self.step_leader(manager, input, cx);
+                manager.settle(self, cx);
+            }
+            // "They will only ever get a response from the leader" (Centrifuge §2.1.1).
+            _ => cx.mark("standby-silent"),
+        }
+    }
+
+    fn step_leader(&self, manager: &mut Manager, input: Input<Self>, cx: &mut Context<'_, Self>) {
+        match input {
+            Input::Message { from, message: Message::LeaseRequest { pair, wanted, received } } => {
+                manager.on_request(from, &Request { pair, wanted: &wanted, received: &received }, self, cx);
             }
             Input::Message { from, message: Message::LookupRequest { poll, known } } => {
-                let news = manager.log().news(known, manager.table());
-                cx.send(from, Message::LookupResponse { poll, edition: manager.log().edition(), news });
+                manager.on_poll(from, Poll { poll, known });
             }
             Input::Decision(Decision::Grant(range, owner)) => manager.grant(range, owner, self, cx),
-            Input::Decision(Decision::Recall(range)) => manager.recall(range, self, cx),
-            Input::Durable(Record::Started) | Input::Timer(Timer::Quarantine) => manager.on_ready(),
+            Input::Decision(Decision::Recall(range)) => manager.recall(range, Recall::Drop, cx),
+            Input::Decision(Decision::Move(range, owner)) => manager.recall(range, Recall::Move(owner), cx),
+            Input::Timer(Timer::Quarantine) => manager.on_ready(),
             Input::Timer(Timer::Unavailable(range)) => manager.on_unavailable_end(range, self, cx),
-            Input::Timer(Timer::BackOff(owner)) => manager.on_back_off(owner, self, cx),
+            Input::Timer(Timer::BackOff(owner)) => manager.on_back_off(owner, cx),
             Input::Timer(Timer::Heard(_)) => cx.mark("owner-silent"),
+            _ => cx.mark("input out of place"),
+        }
+    }
+
+    fn step_group(&self, group: &mut Group, input: Input<Self>, cx: &mut Context<'_, Self>) {
+        match input {
+            Input::Message { from, message: Message::GroupRequest { bid, ask } } => {
+                group.on_bid(from, bid, ask, self, cx);
+            }
+            // Whether it is armed is all that counts.
+            Input::Timer(Timer::Leader) => {}
             _ => cx.mark("input out of place"),
         }
     }
 
     fn step_owner(&self, owner: &mut Owner, input: Input<Self>, cx: &mut Context<'_, Self>) {
         match input {
-            Input::Message { message: Message::LeaseResponse { pair, leases }, .. } => {
-                owner.on_response(pair, &leases, self, cx);
+            Input::Message { from, message: Message::LeaseResponse { pair, leases, moves } } => {
+                owner.on_response(from, &Response { pair, leases: &leases, moves: &moves }, self, cx);
+            }
+            Input::Message { message: Message::HandOver { range, generation }, .. } => {
+                owner.on_hand_over(range, generation, self, cx);
             }
             Input::Timer(Timer::Renew | Timer::BackOff(_)) => owner.request(self, cx),
             Input::Timer(Timer::Lease(range)) => owner.on_lease_end(range),
@@ -342,8 +487,8 @@ impl Leasing {
 
     fn step_lookup(&self, lookup: &mut Lookup, input: Input<Self>, cx: &mut Context<'_, Self>) {
         match input {
-            Input::Message { message: Message::LookupResponse { poll, edition, news }, .. } => {
-                lookup.on_response(poll, edition, news, self, cx);
+            Input::Message { from, message: Message::LookupResponse { poll, edition, news } } => {
+                lookup.on_response(from, poll, edition, news, self, cx);
             }
             Input::Timer(Timer::Poll) => lookup.poll(self, cx),
             Input::Timer(Timer::Contact) => lookup.on_contact_end(self, cx),

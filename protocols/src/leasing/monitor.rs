@@ -9,6 +9,7 @@ use super::{Leasing, Observation};
 
 const SINGLE_COPY: &str = "single-copy";
 const GENERATION_ONCE: &str = "generation-once";
+const ONE_LEADER: &str = "one-leader";
 const NOTIFICATION: &str = "recovery-notification";
 
 /// What the properties remember.
@@ -18,6 +19,8 @@ pub struct Monitor {
     lives: BTreeMap<RangeId, Life>,
     /// What each Lookup in contact told its application: the range's state is that of this generation or lost.
     told: BTreeMap<(NodeId, RangeId), Generation>,
+    /// Which Manager server leads.
+    leader: Option<NodeId>,
     /// Losses that a Lookup has yet to tell, each with its deadline's id. No map in it is empty.
     untold: BTreeMap<(NodeId, RangeId), BTreeMap<Generation, u32>>,
 }
@@ -26,7 +29,7 @@ pub struct Monitor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 struct Life {
     generation: Generation,
-    /// Who holds it; `None` once it is lost.
+    /// Who holds it; `None` once it is lost, or moved elsewhere.
     holder: Option<NodeId>,
 }
 
@@ -49,8 +52,10 @@ pub(super) fn properties() -> Vec<Property> {
         Property::always(SINGLE_COPY, "no two Owners hold a range at one instant (Centrifuge §2.3.1, PRS §2.1)"),
         Property::always(
             GENERATION_ONCE,
-            "once a generation of a range is lost, neither it nor an earlier one is held (PRS §4.1)",
+            "once a generation of a range is lost, nobody holds it or an earlier one again, so that a handle, which is a \
+             generation, cannot outlive a break (PRS §4.1, §4.3)",
         ),
+        Property::always(ONE_LEADER, "no two Manager servers lead at one instant (Centrifuge §2.1.1, PRS §4.4)"),
         Property::within(
             NOTIFICATION,
             "every loss at an Owner reaches the application of every Lookup in contact within `notice` (PRS §2.1)",
@@ -62,6 +67,10 @@ pub(super) fn properties() -> Vec<Property> {
         Property::sometimes("race-dropped", "two messages cross, and one is dropped for it"),
         Property::sometimes("renewal-refused", "an Owner refuses the renewal of a lease it does not know"),
         Property::sometimes("owner-restarted", "an Owner that held a lease crashes"),
+        Property::sometimes("failover", "a server leads after another term"),
+        Property::sometimes("lease-resumed", "a lease that an earlier leader granted gets longer under a new one"),
+        Property::sometimes("migrated", "a range's state arrives where it was to go, and the lease with it"),
+        Property::sometimes("kept", "a Lookup learns that a range was cleanly migrated, and is silent"),
         Property::sometimes("notified", "a Lookup tells its application of a loss"),
     ]
 }
@@ -69,8 +78,14 @@ pub(super) fn properties() -> Vec<Property> {
 impl Leasing {
     pub(super) fn fold(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Leasing>, watch: &mut Watch<'_>) {
         match event {
-            Event::Observed(Observation::Held { range, generation }) => monitor.hold(node, *range, *generation, watch),
-            Event::Observed(Observation::Lost { range, generation }) => {
+            Event::Observed(Observation::Held { range, generation, from }) => {
+                monitor.hold(node, *range, *generation, watch);
+                if let Some(from) = from {
+                    monitor.revive(*range, *from, watch);
+                }
+            }
+            // What is under way may never arrive: it is lost, unless it does.
+            Event::Observed(Observation::Lost { range, generation } | Observation::Moved { range, generation }) => {
                 self.lose(monitor, node, *range, *generation, watch)
             }
             Event::Observed(Observation::Connected(generations)) => {
@@ -79,6 +94,11 @@ impl Leasing {
             Event::Observed(Observation::Notified { range, generation }) => {
                 monitor.tell(node, *range, *generation, watch)
             }
+            Event::Observed(Observation::Kept { range, generation }) => {
+                monitor.told.insert((node, *range), *generation);
+            }
+            Event::Observed(Observation::Leads) => monitor.lead(node, watch),
+            Event::Observed(Observation::Deposed) => monitor.leader = monitor.leader.filter(|leader| *leader != node),
             Event::Observed(Observation::Disconnected) => monitor.disconnect(node, watch),
             Event::Crashed => self.crash(monitor, node, watch),
             Event::Deadline(id) => self.miss(monitor, *id, watch),
@@ -120,6 +140,7 @@ impl Leasing {
             self.lose(monitor, node, range, life.generation, watch);
         }
         monitor.disconnect(node, watch);
+        monitor.leader = monitor.leader.filter(|leader| *leader != node);
     }
 
     fn miss(&self, monitor: &mut Monitor, id: u32, watch: &mut Watch<'_>) {
@@ -161,6 +182,21 @@ impl Monitor {
                 watch.violated(GENERATION_ONCE, words);
             }
             _ => {}
+        }
+    }
+
+    /// The state of the generation was not lost after all.
+    fn revive(&mut self, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
+        let lookups: Vec<NodeId> =
+            self.untold.keys().filter(|(_, other)| *other == range).map(|(lookup, _)| *lookup).collect();
+        for lookup in lookups {
+            self.settle(lookup, range, |moved| moved == generation, &mut |id| watch.clear_deadline(id));
+        }
+    }
+
+    fn lead(&mut self, node: NodeId, watch: &mut Watch<'_>) {
+        if let Some(other) = self.leader.replace(node).filter(|other| *other != node) {
+            watch.violated(ONE_LEADER, format!("{other:?} leads, and {node:?} too"));
         }
     }
 

@@ -28,13 +28,75 @@ pub const NO_SNAPSHOT_DIFF: &str = "no-snapshot-diff";
 /// A Lookup without contact believes its table for ever.
 pub const NO_CONTACT_TIMEOUT: &str = "no-contact-timeout";
 
+/// A new leader of the Centrifuge variant waits for one renewal period, and not for a margin, before it takes what it read
+/// as held, and did not hear of, for lost.
+pub const MARGINS_NOT_RESTARTED: &str = "margins-not-restarted";
+/// The leader answers before the Paxos group has what it changed.
+pub const REPLY_BEFORE_COMMIT: &str = "reply-before-commit";
+/// The Paxos group takes a state update of a leader that was deposed.
+pub const ANY_LEADER_COMMITS: &str = "any-leader-commits";
+/// A leader acts whether or not its leader lease has ended.
+pub const OLD_LEADER_SERVES: &str = "old-leader-serves";
+/// A Manager server counts its leader lease from the receipt of the group's answer.
+pub const LEADER_FROM_RECEIPT: &str = "leader-from-receipt";
+
+/// What follows a loss keeps the flag of what was migrated before it.
+pub const MIGRATED_ON_CRASH: &str = "migrated-on-crash";
+/// A range that was lost is granted again under the number that it had.
+pub const GENERATION_KEPT: &str = "generation-kept";
+/// An Owner takes a migrated lease whether or not it has the state.
+pub const MIGRATED_UNCHECKED: &str = "migrated-unchecked";
+/// An Owner hands over the state of a range and holds the lease on.
+pub const HAND_OVER_UNDER_LEASE: &str = "hand-over-under-lease";
+/// A Lookup looks at whether the last change was a clean migration, and not at all changes since the one it knows.
+pub const FLAG_OF_LAST_CHANGE: &str = "flag-of-last-change";
+/// Who knows an edition older than the log is told what is left of the log.
+pub const TRUNCATED_WITHOUT_SNAPSHOT: &str = "truncated-without-snapshot";
+
 /// At most so many Owners, and so many Lookups: their ids fit.
 const SIDE_COUNT_MAX: u16 = 30_000;
+
+/// Which of the two papers' systems runs, where they differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// The Paxos group elects and holds nothing: a new leader waits until all that was granted has expired (PRS §4.4).
+    Prs,
+    /// The Paxos group holds the leader's state, and a new leader resumes from it (Centrifuge §2.1.1).
+    Centrifuge,
+}
+
+/// Who elects the leader of the Manager service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupKind {
+    /// Nobody: a single Manager leads, and comes back by itself.
+    None,
+    /// One node, which stands for a Paxos group as an atomic leader lease and register.
+    Atomic,
+}
+
+/// At most so many Manager servers.
+const MANAGER_COUNT_MAX: u16 = 16;
 
 /// Sizes and times. The defaults are the papers' where they state any.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
+    /// Which system, where the papers differ. `centrifuge` needs a group.
+    pub variant: Variant,
+    /// Who elects the leader.
+    pub group: GroupKind,
+    /// How many Manager servers: a leader and standbys. 1 without a group; at most 16.
+    pub managers: u16,
+    /// How long a leader leads, on its own clock, from the sending of the bid that the group granted. Neither paper says.
+    pub leader_lease: Span,
+    /// How long the group elects nobody else, from its granting. At least `leader-lease` times `manager-longest`.
+    pub leader_margin: Span,
+    /// How often a server bids: the leader to renew, a standby to become leader. Less than `leader-lease`.
+    pub leader_renew: Span,
+    /// A span of a Manager server's clock takes at most this times as long on the fastest server's. At least 1.
+    pub manager_longest: Ratio,
     /// How many Owners. 1 to 30,000.
     pub owners: u16,
     /// How many ranges. 1 to 200.
@@ -45,6 +107,8 @@ pub struct Params {
     /// from a place that belongs to the range. 0: to all of them, whose number times that of the ranges the Manager then
     /// weighs in each of its steps.
     pub candidates: u16,
+    /// Whether ranges may change hands with their state (PRS §4.5, Centrifuge §2.1.2).
+    pub migration: bool,
     /// How long a lease is, on the Owner's clock (Centrifuge §2.1.2: 60 s).
     pub lease: Span,
     /// How long the Manager keeps a range from others, on its own clock (§2.3.1: 65 s). At least `lease` times
@@ -75,10 +139,18 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Params {
+            variant: Variant::Prs,
+            group: GroupKind::None,
+            managers: 1,
+            leader_lease: Span::secs(10),
+            leader_margin: Span::secs(12),
+            leader_renew: Span::secs(3),
+            manager_longest: Ratio::new(13, 12),
             owners: 2,
             ranges: 1,
             lookups: 1,
             candidates: 0,
+            migration: false,
             lease: Span::secs(60),
             margin: Span::secs(65),
             renew: Span::secs(15),
@@ -141,8 +213,44 @@ impl Params {
         if back_off >= self.renew {
             return Err(format!("the longest back-off, {back_off}, must be shorter than renew, {}", self.renew));
         }
+        self.check_service()?;
         if self.contact <= self.poll {
             return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    fn check_service(&self) -> Result<(), String> {
+        match self.group {
+            GroupKind::None if self.managers != 1 => {
+                return Err(format!("managers {} without a group: 1, or group = \"atomic\"", self.managers));
+            }
+            GroupKind::None if self.variant == Variant::Centrifuge => {
+                return Err("variant centrifuge keeps its state in a group: group = \"atomic\"".into());
+            }
+            GroupKind::None => return Ok(()),
+            GroupKind::Atomic => {}
+        }
+        if !(1..=MANAGER_COUNT_MAX).contains(&self.managers) {
+            return Err(format!("managers {} must be 1 to {MANAGER_COUNT_MAX}", self.managers));
+        }
+        if self.leader_renew == Span::ZERO || self.leader_renew >= self.leader_lease {
+            return Err(format!(
+                "leader-renew {} must be positive and shorter than leader-lease {}",
+                self.leader_renew, self.leader_lease
+            ));
+        }
+        if self.manager_longest.num < self.manager_longest.den {
+            return Err(format!("manager-longest {} is below 1", self.manager_longest));
+        }
+        let needed = self.manager_longest.ceil_of(self.leader_lease);
+        if self.leader_margin < needed {
+            return Err(format!(
+                "leader-margin {} is too short: a leader lease of {} may take {needed} on the slowest clock",
+                self.leader_margin, self.leader_lease
+            ));
         }
         Ok(())
     }
@@ -172,6 +280,7 @@ const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> 
 const TWO_HOLD: Outcome = Outcome::Falls("single-copy");
 const REGAINED: Outcome = Outcome::Falls("generation-once");
 const UNTOLD: Outcome = Outcome::Falls("recovery-notification");
+const TWO_LEAD: Outcome = Outcome::Falls("one-leader");
 
 const MUTANTS: &[Mutant] = &[
     mutant(NO_SEQUENCE_PAIRS, "every comparison of sequence numbers (§2.3.2, Figure 6)", TWO_HOLD),
@@ -193,6 +302,53 @@ const MUTANTS: &[Mutant] = &[
         UNTOLD,
     ),
     mutant(NO_QUARANTINE, "a restarted Manager's wait until all earlier leases have expired (PRS §4.4)", TWO_HOLD),
+    mutant(
+        MARGINS_NOT_RESTARTED,
+        "a new leader's waiting for a whole margin before it takes a lease that it read for lost (Centrifuge §2.1.1; our decision)",
+        TWO_HOLD,
+    ),
+    mutant(
+        REPLY_BEFORE_COMMIT,
+        "\"it commits the state change to the Paxos group before responding to the caller\" (Centrifuge §2.1.1)",
+        TWO_HOLD,
+    ),
+    mutant(
+        ANY_LEADER_COMMITS,
+        "the group's refusal of a state update from a leader of an earlier term (Centrifuge Figure 3; our decision)",
+        TWO_HOLD,
+    ),
+    mutant(OLD_LEADER_SERVES, "the end of a leader's office with its leader lease (Centrifuge §2.1.1, PRS §4.4)", TWO_HOLD),
+    mutant(
+        LEADER_FROM_RECEIPT,
+        "a leader's counting from the sending of its bid (as an Owner counts, §2.3.1; our decision)",
+        TWO_LEAD,
+    ),
+    mutant(
+        GENERATION_KEPT,
+        "the new generation number of every new lease (PRS §4.1: \"every new lease assignment\")",
+        REGAINED,
+    ),
+    mutant(MIGRATED_ON_CRASH, "the clearing of the migrated flag by a loss (Centrifuge §2.2)", UNTOLD),
+    mutant(
+        MIGRATED_UNCHECKED,
+        "an Owner's refusal of a migrated lease whose state it does not have (Centrifuge §2.1.2; our decision)",
+        UNTOLD,
+    ),
+    mutant(
+        HAND_OVER_UNDER_LEASE,
+        "the dropping of a lease before its state is handed over (PRS §4.5; our decision)",
+        TWO_HOLD,
+    ),
+    mutant(
+        FLAG_OF_LAST_CHANGE,
+        "a Lookup's looking at every change since the one it knows, not at the last alone (Centrifuge §2.2; our decision)",
+        UNTOLD,
+    ),
+    mutant(
+        TRUNCATED_WITHOUT_SNAPSHOT,
+        "the snapshot for a Lookup whose edition the log no longer reaches back to (Centrifuge §2.2.1)",
+        UNTOLD,
+    ),
     mutant(NO_SNAPSHOT_DIFF, "a Lookup's comparison of a snapshot with the table it had (PRS §4.2)", UNTOLD),
     mutant(NO_CONTACT_TIMEOUT, "the declaring of everything as lost by a Lookup without contact (PRS §2.1)", UNTOLD),
 ];
