@@ -156,6 +156,8 @@ pub enum Observation {
         generation: Generation,
         /// With the state of that generation, which was handed over; `None`: with none.
         from: Option<Generation>,
+        /// With whose state the Manager gave it.
+        migrated: Option<Generation>,
     },
     /// An Owner no longer holds it, and has sent the state that it kept there to another.
     Moved {
@@ -361,7 +363,10 @@ impl Protocol for Leasing {
             (State::Owner(owner), Timer::Lease(range)) => {
                 owner.generation(*range).map(|generation| Observation::Lost { range: *range, generation })
             }
-            (State::Manager(manager), Timer::Lead) => manager.is_in_office().then_some(Observation::Deposed),
+            (State::Manager(manager), Timer::Lead) => {
+                let ends = manager.is_in_office() && !self.mutants.has(OLD_LEADER_SERVES);
+                ends.then_some(Observation::Deposed)
+            }
             _ => None,
         }
     }

@@ -9,6 +9,7 @@ use super::{Leasing, Observation};
 
 const SINGLE_COPY: &str = "single-copy";
 const GENERATION_ONCE: &str = "generation-once";
+const CLEAN_MIGRATION: &str = "clean-migration";
 const ONE_LEADER: &str = "one-leader";
 const NOTIFICATION: &str = "recovery-notification";
 
@@ -55,6 +56,10 @@ pub(super) fn properties() -> Vec<Property> {
             "once a generation of a range is lost, nobody holds it or an earlier one again, so that a handle, which is a \
              generation, cannot outlive a break (PRS §4.1, §4.3)",
         ),
+        Property::always(
+            CLEAN_MIGRATION,
+            "a lease that was given as cleanly migrated is held with the state of the lease before it (Centrifuge §2.1.2)",
+        ),
         Property::always(ONE_LEADER, "no two Manager servers lead at one instant (Centrifuge §2.1.1, PRS §4.4)"),
         Property::within(
             NOTIFICATION,
@@ -78,8 +83,12 @@ pub(super) fn properties() -> Vec<Property> {
 impl Leasing {
     pub(super) fn fold(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Leasing>, watch: &mut Watch<'_>) {
         match event {
-            Event::Observed(Observation::Held { range, generation, from }) => {
+            Event::Observed(Observation::Held { range, generation, from, migrated }) => {
                 monitor.hold(node, *range, *generation, watch);
+                if from != migrated {
+                    let words = format!("{node:?} holds {range:?} at {generation:?} without the state of {migrated:?}");
+                    watch.violated(CLEAN_MIGRATION, words);
+                }
                 if let Some(from) = from {
                     monitor.revive(*range, *from, watch);
                 }

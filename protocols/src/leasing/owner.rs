@@ -199,7 +199,7 @@ fn take_in_one(
                 cx.mark("migrated-refused");
                 return Told::Must;
             }
-            accept(range, holding, Lease { generation, from: has_state.then_some(from) }, leasing, cx)
+            accept(range, holding, Lease { generation, from: has_state.then_some(from), migrated: Some(from) }, leasing, cx)
         }
         (_, Some(Offer::Renewal(_))) if !leasing.mutants.has(RENEWAL_AFTER_RESTART) => {
             cx.mark("renewal-refused");
@@ -209,7 +209,7 @@ fn take_in_one(
             if let Holding::Held(generation) = before {
                 lose(range, generation, holding, cx);
             }
-            accept(range, holding, Lease { generation: offer.generation(), from: None }, leasing, cx)
+            accept(range, holding, Lease { generation: offer.generation(), from: None, migrated: None }, leasing, cx)
         }
     }
 }
@@ -246,6 +246,7 @@ fn renew(range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
 struct Lease {
     generation: Generation,
     from: Option<Generation>,
+    migrated: Option<Generation>,
 }
 
 fn accept(range: RangeId, holding: &mut Holding, lease: Lease, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
@@ -253,10 +254,10 @@ fn accept(range: RangeId, holding: &mut Holding, lease: Lease, leasing: &Leasing
         cx.mark("grant-too-late");
         return Told::Must;
     }
-    let Lease { generation, from } = lease;
+    let Lease { generation, from, migrated } = lease;
     *holding = Holding::Held(generation);
     date(range, leasing, cx);
-    cx.observe(Observation::Held { range, generation, from });
+    cx.observe(Observation::Held { range, generation, from, migrated });
     Told::NeedNot
 }
 

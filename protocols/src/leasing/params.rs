@@ -97,7 +97,7 @@ pub struct Params {
     pub leader_renew: Span,
     /// A span of a Manager server's clock takes at most this times as long on the fastest server's. At least 1.
     pub manager_longest: Ratio,
-    /// How many Owners. 1 to 30,000.
+    /// How many Owners. 1 to 30,000; 0 too with a group, whose leaders then only compete.
     pub owners: u16,
     /// How many ranges. 1 to 200.
     pub ranges: u8,
@@ -185,14 +185,16 @@ impl Params {
     }
 
     fn check(&self) -> Result<(), String> {
-        let sized = (1..=SIDE_COUNT_MAX).contains(&self.owners)
+        // Without Owners there is the competition for the leader lease alone.
+        let owners_min = u16::from(self.group == GroupKind::None);
+        let sized = (owners_min..=SIDE_COUNT_MAX).contains(&self.owners)
             && self.lookups <= SIDE_COUNT_MAX
             && (1..=200).contains(&self.ranges)
             && self.back_off_slots > 0;
         let in_time = [self.lease, self.margin, self.renew, self.poll].iter().all(|span| *span > Span::ZERO);
         if !sized || !in_time {
             return Err(format!(
-                "owners must be 1 to {SIDE_COUNT_MAX}, lookups at most {SIDE_COUNT_MAX}, ranges 1 to 200, back-off-slots \
+                "owners must be {owners_min} to {SIDE_COUNT_MAX}, lookups at most {SIDE_COUNT_MAX}, ranges 1 to 200, back-off-slots \
                  and every time but back-off positive"
             ));
         }
@@ -317,7 +319,7 @@ const MUTANTS: &[Mutant] = &[
         "the group's refusal of a state update from a leader of an earlier term (Centrifuge Figure 3; our decision)",
         TWO_HOLD,
     ),
-    mutant(OLD_LEADER_SERVES, "the end of a leader's office with its leader lease (Centrifuge §2.1.1, PRS §4.4)", TWO_HOLD),
+    mutant(OLD_LEADER_SERVES, "the end of a leader's office with its leader lease (Centrifuge §2.1.1, PRS §4.4)", TWO_LEAD),
     mutant(
         LEADER_FROM_RECEIPT,
         "a leader's counting from the sending of its bid (as an Owner counts, §2.3.1; our decision)",
@@ -332,7 +334,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         MIGRATED_UNCHECKED,
         "an Owner's refusal of a migrated lease whose state it does not have (Centrifuge §2.1.2; our decision)",
-        UNTOLD,
+        Outcome::Falls("clean-migration"),
     ),
     mutant(
         HAND_OVER_UNDER_LEASE,
