@@ -44,7 +44,9 @@ impl Log {
 
     /// What a Lookup at `known` must hear: the changes since, or `table` where the log was truncated or is longer.
     pub(super) fn news(&self, known: Option<Edition>, table: Vec<Assignment>, leasing: &Leasing) -> News {
-        let Some(known) = known.filter(|known| self.reaches_back_to(*known, leasing)) else { return News::Snapshot(table) };
+        let Some(known) = known.filter(|known| self.reaches_back_to(*known, leasing)) else {
+            return News::Snapshot(table);
+        };
         let changes: Vec<Change> = self.changes.iter().filter(|change| change.edition > known).copied().collect();
         if changes.len() > table.len() { News::Snapshot(table) } else { News::Changes(changes) }
     }

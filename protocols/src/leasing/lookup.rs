@@ -33,7 +33,12 @@ struct Known {
 
 impl Lookup {
     pub(super) fn start(leasing: &Leasing, nonce: Nonce, cx: &mut Cx<'_>) -> Self {
-        let mut lookup = Lookup { poll: Serial::before_first(nonce, cx.node().0), awaits: false, leader: leasing.only_manager(), copy: None };
+        let mut lookup = Lookup {
+            poll: Serial::before_first(nonce, cx.node().0),
+            awaits: false,
+            leader: leasing.only_manager(),
+            copy: None,
+        };
         lookup.poll(leasing, cx);
         lookup
     }

@@ -7,8 +7,7 @@ use seedbed_model::{Canonical, Context, NodeId, Nonce, Offers, Part, Serial, Str
 use super::election::{Commit, Outcome, Seat};
 use super::log::Log;
 use super::message::{
-    BidNumber, Edition, Generation, ManagerNumber, Message, Offer, OwnerNumber, PollNumber, RangeId,
-    Register, Ruling,
+    BidNumber, Edition, Generation, ManagerNumber, Message, Offer, OwnerNumber, PollNumber, RangeId, Register, Ruling,
 };
 use super::params::{
     GENERATION_KEPT, MARGIN_FROM_SEND, MARGINS_NOT_RESTARTED, MIGRATED_ON_CRASH, NO_QUARANTINE, REPLY_BEFORE_COMMIT,
@@ -143,7 +142,8 @@ impl Manager {
     /// When what it reads was granted, and last renewed, the group does not know, and another machine's clock would not
     /// help: whatever may be held may be held for a whole margin from here.
     fn resume(&mut self, register: Register, leasing: &Leasing, cx: &mut Cx<'_>) {
-        let span = if leasing.mutants.has(MARGINS_NOT_RESTARTED) { leasing.params.renew } else { leasing.params.margin };
+        let span =
+            if leasing.mutants.has(MARGINS_NOT_RESTARTED) { leasing.params.renew } else { leasing.params.margin };
         for (range, assignment) in leasing.ranges().zip(register.table) {
             self.ranges[index(range)].assignment = assignment;
             if assignment.owner.is_some() {

@@ -86,7 +86,11 @@ impl Generation {
     /// The generation after this one, given in `term`. For its leader alone.
     #[must_use]
     pub(super) fn next(self, term: Nonce) -> Self {
-        if self.is_of(term) { Generation(self.0.next()) } else { Generation(Serial::before_first(term, self.0.number.scope()).next()) }
+        if self.is_of(term) {
+            Generation(self.0.next())
+        } else {
+            Generation(Serial::before_first(term, self.0.number.scope()).next())
+        }
     }
 
     /// Whether it was given in `term`.

@@ -32,9 +32,11 @@ mod message;
 mod monitor;
 mod owner;
 mod params;
-mod table;
 #[cfg(test)]
 mod play;
+#[cfg(test)]
+mod service_tests;
+mod table;
 #[cfg(test)]
 mod tests;
 

@@ -116,13 +116,7 @@ impl Owner {
 
     /// Another Owner's state of a range, for which the Manager will give the lease once it knows. It is kept for as long as
     /// a lease, no longer: by then the Manager has given it up.
-    pub(super) fn on_hand_over(
-        &mut self,
-        range: RangeId,
-        generation: Generation,
-        leasing: &Leasing,
-        cx: &mut Cx<'_>,
-    ) {
+    pub(super) fn on_hand_over(&mut self, range: RangeId, generation: Generation, leasing: &Leasing, cx: &mut Cx<'_>) {
         self.forget_expired(cx);
         let Some(holding) = self.holdings.get_mut(usize::from(range.0)) else { return cx.mark("state of no range") };
         match **holding {
@@ -199,7 +193,13 @@ fn take_in_one(
                 cx.mark("migrated-refused");
                 return Told::Must;
             }
-            accept(range, holding, Lease { generation, from: has_state.then_some(from), migrated: Some(from) }, leasing, cx)
+            accept(
+                range,
+                holding,
+                Lease { generation, from: has_state.then_some(from), migrated: Some(from) },
+                leasing,
+                cx,
+            )
         }
         (_, Some(Offer::Renewal(_))) if !leasing.mutants.has(RENEWAL_AFTER_RESTART) => {
             cx.mark("renewal-refused");

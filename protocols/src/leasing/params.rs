@@ -167,21 +167,32 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The bound of the recovery notification when a message takes at most `delay` and a firing comes at most
-    /// `lateness` after its timer's end: a `notice` above it holds, whatever is lost, crossed or crashed.
+    /// The bound of the recovery notification when a message takes at most `delay`, a firing comes at most `lateness` after
+    /// its timer's end, and at most `takeovers` times within it a new leader of the Centrifuge variant takes office: a
+    /// `notice` above it holds, whatever is lost, crossed or crashed.
     ///
-    /// Let an Owner lose a lease at time 0.
+    /// Let an Owner lose a lease at time 0, or hand over its state.
     /// - The last request that lists it was sent before, and arrives before `delay`. The Manager's margin counts from
-    ///   there (only what an Owner lists is renewed), so the generation changes by `delay + margin + lateness`. So it
-    ///   does if the Manager restarts: its generations are new then.
+    ///   there (only what an Owner lists is renewed), so the generation changes by `delay + margin + lateness`, unless the
+    ///   state arrives where it was to go. So it does if the Manager restarts, or in PRS another leads: its generations are
+    ///   new then.
+    /// - A leader that takes office before that, and reads the lease in the Paxos group, counts a whole margin anew: each
+    ///   takeover puts the news off by a margin. It hears of the loss sooner if the Owner lives and says so.
+    /// - What changed is told once the group has it: at most a bid's period, a lateness and a round trip later, or another
+    ///   takes over.
     /// - If a poll sent after that is answered, the Lookup tells its application then: at most a poll's period, a
-    ///   lateness and a round trip later.
+    ///   lateness and a round trip later. A poll that no leader answered goes to all servers, so that the next is answered
+    ///   if any leads.
     /// - If none is, the last answered poll was sent before, and the Lookup's contact ends `contact` after its sending.
-    pub fn notice_needed(&self, delay: Span, lateness: Span) -> Span {
-        let known = delay + self.margin + lateness;
+    pub fn notice_needed(&self, delay: Span, lateness: Span, takeovers: u64) -> Span {
+        let known = delay + (self.margin + lateness) * (takeovers + 1);
+        let committed = match self.variant {
+            Variant::Prs => Span::ZERO,
+            Variant::Centrifuge => self.manager_longest.ceil_of(self.leader_renew) + lateness + delay * 2,
+        };
         let by_poll = self.owner_longest.ceil_of(self.poll) + lateness + delay * 2;
         let by_contact = self.owner_longest.ceil_of(self.contact) + lateness;
-        known + by_poll.max(by_contact)
+        known + committed + by_poll.max(by_contact)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -319,7 +330,11 @@ const MUTANTS: &[Mutant] = &[
         "the group's refusal of a state update from a leader of an earlier term (Centrifuge Figure 3; our decision)",
         TWO_HOLD,
     ),
-    mutant(OLD_LEADER_SERVES, "the end of a leader's office with its leader lease (Centrifuge §2.1.1, PRS §4.4)", TWO_LEAD),
+    mutant(
+        OLD_LEADER_SERVES,
+        "the end of a leader's office with its leader lease (Centrifuge §2.1.1, PRS §4.4)",
+        TWO_LEAD,
+    ),
     mutant(
         LEADER_FROM_RECEIPT,
         "a leader's counting from the sending of its bid (as an Owner counts, §2.3.1; our decision)",

@@ -185,4 +185,41 @@ impl Play {
         self.deliver(server, GROUP);
         self.deliver(GROUP, server);
     }
+
+    pub(super) fn deliver_newest(&mut self, from: NodeId, to: NodeId) {
+        let newest = self.count(from, to) - 1;
+        self.deliver_nth(from, to, newest);
+    }
+
+    /// So many messages are under way.
+    pub(super) fn count(&self, from: NodeId, to: NodeId) -> usize {
+        self.world.driver.flight.iter().filter(|envelope| (envelope.from, envelope.to) == (from, to)).count()
+    }
+
+    pub(super) fn is_due(&self, node: NodeId, timer: &Timer) -> bool {
+        self.world.timers[node.index()].iter().any(|(other, end)| other == timer && end <= self.world.driver.now())
+    }
+
+    pub(super) fn may_grant(&mut self, server: NodeId) -> bool {
+        self.world.decisions(server).iter().any(|decision| matches!(decision, Decision::Grant(..)))
+    }
+
+    pub(super) fn assignment(&self, server: NodeId) -> Assignment {
+        let Some(State::Manager(manager)) = self.world.state(server) else { panic!("{server:?} is down") };
+        manager.table()[0]
+    }
+
+    pub(super) fn owner_of(&self, server: NodeId) -> Option<NodeId> {
+        self.assignment(server).owner
+    }
+
+    pub(super) fn generation_at(&self, server: NodeId) -> Generation {
+        self.assignment(server).generation
+    }
+
+    /// The next renewal, a tick later.
+    pub(super) fn renew_again(&mut self, owner: NodeId) {
+        self.tick();
+        self.renew(owner);
+    }
 }
