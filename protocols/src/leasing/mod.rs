@@ -32,6 +32,7 @@ mod message;
 mod monitor;
 mod owner;
 mod params;
+mod partition;
 #[cfg(test)]
 mod play;
 #[cfg(test)]
@@ -41,6 +42,7 @@ mod table;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use seedbed_model::{
     Canonical, ClockBound, Context, Event, Input, Mutants, Never, NodeId, Nonce, Offers, Property, Protocol, Relevance,
@@ -60,6 +62,7 @@ pub use message::{
 pub use monitor::Monitor;
 pub use owner::Owner;
 pub use params::*;
+pub use partition::{ConsistentHashing, Fixed, Partitioner, VIRTUAL_NODES, rebalanced};
 pub use table::Recall;
 
 use manager::{Poll, Request};
@@ -73,6 +76,8 @@ pub const MANAGER: NodeId = NodeId(0);
 pub struct Leasing {
     params: Params,
     mutants: Mutants,
+    /// `None`: free.
+    partitioner: Option<Arc<dyn Partitioner>>,
 }
 
 /// A node's volatile state.

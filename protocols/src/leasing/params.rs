@@ -3,7 +3,7 @@
 use seedbed_model::{Family, Mutant, Mutants, Outcome, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
-use super::Leasing;
+use super::{Leasing, partition};
 
 /// Messages are compared neither with what was sent nor with what was heard.
 pub const NO_SEQUENCE_PAIRS: &str = "no-sequence-pairs";
@@ -53,6 +53,9 @@ pub const FLAG_OF_LAST_CHANGE: &str = "flag-of-last-change";
 /// Who knows an edition older than the log is told what is left of the log.
 pub const TRUNCATED_WITHOUT_SNAPSHOT: &str = "truncated-without-snapshot";
 
+/// A range that has an Owner is granted to another.
+pub const PARTITIONER_OVERLAPS: &str = "partitioner-overlaps";
+
 /// At most so many Owners, and so many Lookups: their ids fit.
 const SIDE_COUNT_MAX: u16 = 30_000;
 
@@ -64,6 +67,18 @@ pub enum Variant {
     Prs,
     /// The Paxos group holds the leader's state, and a new leader resumes from it (Centrifuge §2.1.1).
     Centrifuge,
+}
+
+/// Who says where a range should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartitionerKind {
+    /// Nobody: any live Owner may be given any range at any time, and any lease recalled.
+    Free,
+    /// Consistent hashing over 64-bit keys, 64 virtual nodes for each Owner (PRS §4.1).
+    Hashing,
+    /// One Owner for each range, for ever.
+    Fixed,
 }
 
 /// Who elects the leader of the Manager service.
@@ -107,6 +122,8 @@ pub struct Params {
     /// from a place that belongs to the range. 0: to all of them, whose number times that of the ranges the Manager then
     /// weighs in each of its steps.
     pub candidates: u16,
+    /// Who says where a range should be. All but `free` overrule `candidates`.
+    pub partitioner: PartitionerKind,
     /// Whether ranges may change hands with their state (PRS §4.5, Centrifuge §2.1.2).
     pub migration: bool,
     /// How long a lease is, on the Owner's clock (Centrifuge §2.1.2: 60 s).
@@ -150,6 +167,7 @@ impl Default for Params {
             ranges: 1,
             lookups: 1,
             candidates: 0,
+            partitioner: PartitionerKind::Free,
             migration: false,
             lease: Span::secs(60),
             margin: Span::secs(65),
@@ -282,7 +300,7 @@ impl Family for Leasing {
 
     fn build(params: &Params, mutants: Mutants) -> Result<Leasing, String> {
         params.check()?;
-        Ok(Leasing { params: params.clone(), mutants })
+        Ok(Leasing { params: params.clone(), mutants, partitioner: partition::of(params) })
     }
 }
 
@@ -344,6 +362,11 @@ const MUTANTS: &[Mutant] = &[
         GENERATION_KEPT,
         "the new generation number of every new lease (PRS §4.1: \"every new lease assignment\")",
         REGAINED,
+    ),
+    mutant(
+        PARTITIONER_OVERLAPS,
+        "the waiting for a range's lease to end before another Owner is granted it (PRS §4.1: \"as they become available\")",
+        TWO_HOLD,
     ),
     mutant(MIGRATED_ON_CRASH, "the clearing of the migrated flag by a loss (Centrifuge §2.2)", UNTOLD),
     mutant(

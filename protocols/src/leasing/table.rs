@@ -4,6 +4,8 @@ use seedbed_model::{Canonical, NodeId, Offers, Part, Relevance};
 
 use super::manager::{Manager, Wanted};
 use super::message::{Assignment, Generation, ManagerNumber, Message, Offer, OwnerNumber, RangeId};
+use super::params::PARTITIONER_OVERLAPS;
+use super::partition::Partitioner;
 use super::{Decision, Leasing, Timer};
 use crate::seqpair::Pair;
 
@@ -56,17 +58,47 @@ pub(super) fn ids(ranges: &[Part<Entry>]) -> impl Iterator<Item = (RangeId, &Ent
 /// See [`Manager::decisions`]. `ready` says whether free ranges may be granted.
 pub(super) fn decisions(ranges: &[Part<Entry>], ready: bool, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
     for (range, entry) in ids(ranges) {
-        match entry.assignment.owner {
-            Some(owner) if entry.recall == Recall::No && is_reachable(owner, offers) => {
-                offers.offer(Decision::Recall(range));
-                if leasing.params.migration {
-                    offer_moves(range, owner, leasing, offers);
-                }
+        match (entry.assignment.owner, &leasing.partitioner) {
+            (Some(owner), partitioner) if entry.recall == Recall::No && is_reachable(owner, offers) => match partitioner {
+                None => offer_recalls(range, owner, leasing, offers),
+                Some(partitioner) => correct(range, owner, &**partitioner, leasing, offers),
+            },
+            (None, None) if ready => offer_grants(range, leasing, offers),
+            (None, Some(partitioner)) if ready => {
+                let owner = partitioner.owner_of(range, &mut |owner| is_reachable(owner, offers));
+                owner.into_iter().for_each(|owner| offers.offer(Decision::Grant(range, owner)));
             }
-            Some(_) => {}
-            None if ready => offer_grants(range, leasing, offers),
-            None => {}
+            _ => {}
         }
+    }
+}
+
+fn offer_recalls(range: RangeId, owner: NodeId, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
+    offers.offer(Decision::Recall(range));
+    if leasing.params.migration {
+        offer_moves(range, owner, leasing, offers);
+    }
+    if leasing.mutants.has(PARTITIONER_OVERLAPS) {
+        offer_grants(range, leasing, offers);
+    }
+}
+
+/// "When a new Owner contacts the Manager service", the leader "computes the desired new assignment of ranges to Owners,
+/// recalls leases on the ranges that are now destined for the new Owner" (Centrifuge §2.1.2).
+fn correct(
+    range: RangeId,
+    owner: NodeId,
+    partitioner: &dyn Partitioner,
+    leasing: &Leasing,
+    offers: &mut Offers<'_, Leasing>,
+) {
+    let Some(right) = partitioner.owner_of(range, &mut |owner| offers.is_armed(&Timer::Heard(owner))) else { return };
+    if right == owner {
+        return;
+    }
+    offers.offer(if leasing.params.migration { Decision::Move(range, right) } else { Decision::Recall(range) });
+    if leasing.mutants.has(PARTITIONER_OVERLAPS) && is_reachable(right, offers) {
+        offers.offer(Decision::Grant(range, right));
     }
 }
 
