@@ -3,7 +3,7 @@
 use seedbed_model::{Canonical, Context, Nonce, Serial};
 
 use super::message::{Ask, BidNumber, Message, Register, Ruling};
-use super::params::{LEADER_FROM_RECEIPT, OLD_LEADER_SERVES};
+use super::mutants::{LEADER_FROM_RECEIPT, OLD_LEADER_SERVES};
 use super::{Leasing, Observation, Timer};
 
 type Cx<'a> = Context<'a, Leasing>;

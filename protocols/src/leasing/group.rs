@@ -7,7 +7,7 @@
 use seedbed_model::{Canonical, Context, NodeId, Nonce, Part, Serial};
 
 use super::message::{Ask, BidNumber, Message, Register, Ruling};
-use super::params::ANY_LEADER_COMMITS;
+use super::mutants::ANY_LEADER_COMMITS;
 use super::{Leasing, Timer};
 
 type Cx<'a> = Context<'a, Leasing>;

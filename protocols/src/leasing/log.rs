@@ -4,7 +4,7 @@ use seedbed_model::{Canonical, Nonce};
 
 use super::Leasing;
 use super::message::{Assignment, Change, Edition, News, RangeId};
-use super::params::TRUNCATED_WITHOUT_SNAPSHOT;
+use super::mutants::TRUNCATED_WITHOUT_SNAPSHOT;
 
 /// The latest changes of the lease table.
 ///

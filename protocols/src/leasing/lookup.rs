@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use seedbed_model::{Canonical, Context, NodeId, Nonce, Relevance, Serial};
 
 use super::message::{Assignment, Change, Edition, Generation, Message, News, PollNumber, RangeId};
-use super::params::{FLAG_OF_LAST_CHANGE, NO_CONTACT_TIMEOUT, NO_SNAPSHOT_DIFF};
+use super::mutants::{FLAG_OF_LAST_CHANGE, NO_CONTACT_TIMEOUT, NO_SNAPSHOT_DIFF, STICK_TO_LEADER};
 use super::{Leasing, Observation, Timer};
 
 type Cx<'a> = Context<'a, Leasing>;
@@ -52,7 +52,9 @@ impl Lookup {
         cx.set(Timer::Asked, leasing.params.contact);
         let known = self.copy.as_ref().map(|copy| copy.edition);
         leasing.send_to_manager(self.leader, Message::LookupRequest { poll: self.poll, known }, cx);
-        self.leader = leasing.only_manager();
+        if !leasing.mutants.has(STICK_TO_LEADER) {
+            self.leader = leasing.only_manager();
+        }
     }
 
     pub(super) fn on_response(

@@ -9,7 +9,7 @@ use super::log::Log;
 use super::message::{
     BidNumber, Edition, Generation, ManagerNumber, Message, Offer, OwnerNumber, PollNumber, RangeId, Register, Ruling,
 };
-use super::params::{
+use super::mutants::{
     GENERATION_KEPT, MARGIN_FROM_SEND, MARGINS_NOT_RESTARTED, MIGRATED_ON_CRASH, NO_QUARANTINE, REPLY_BEFORE_COMMIT,
 };
 use super::table::{self, Entry, Recall};

@@ -1,27 +1,65 @@
-//! Manager-directed leasing: Centrifuge §2.1 to §2.3, PRS §4.1 to §4.4.
+//! Manager-directed leasing, whole: Centrifuge §2.1 to §2.3, PRS §2 and §4.
 //!
-//! One Manager assigns ranges to Owners by leases, recalls them, and keeps a generation number for each range. An Owner
-//! holds a range for at most a lease counted from the request that the Manager's message names; the Manager keeps it
+//! The Manager assigns ranges to Owners by leases, recalls them, moves them, and keeps a generation number for each. An
+//! Owner holds a range for at most a lease counted from the request that the Manager's message names; the Manager keeps it
 //! from others for a longer margin counted from the receipt of that request. Lookups poll the table, and tell their
 //! applications of every generation that passed: whoever kept state there must store it anew.
 //!
-//! - `message`: what is said, and the names in it
-//! - `manager`, `log`: the lease table, and its changes for Lookups
-//! - `owner`, `lookup`: the two libraries
-//! - `monitor`: single copy, generations held once, notification in time
-//! - `params`: sizes, times, mutants
+//! The Manager is one server, or a service: a leader and standbys that compete for the leader lease of a Paxos group. The
+//! group stands here as one node that is an atomic leader lease and register. What the papers' systems do differently, the
+//! parameter `variant` says.
 //!
-//! Decisions where the papers are open, each with its reason:
+//! - `message`: what is said, and the names in it
+//! - `group`, `election`: the Paxos group, and how a server comes to lead
+//! - `manager`, `table`, `log`: what the leader does; the lease table; its changes for Lookups
+//! - `partition`: who should have which range, behind a trait
+//! - `owner`, `lookup`: the two libraries
+//! - `monitor`: single copy, generations held once, one leader, notification in time, progress
+//! - `params`, `mutants`: sizes, times, derived bounds; what each mechanism is there for
+//! - `steps`: which input goes where
+//!
+//! Decisions where the papers are open, each with its reason and, where it is unsafe, the mutant that decides otherwise:
 //! - the Manager's margin counts from the *receipt of the request* that its messages name, and only for leases which
 //!   that request lists or which are granted in answer to it; Figure 5 counts from the sending of the response, by which
 //!   every response to an Owner that lost a lease puts off the notification of the loss (mutant `margin-from-send`);
-//! - a pushed message may grant: it names the latest request heard, and the Owner counts from the sending of that;
-//! - both ends drop racing messages, and requests without a race are never dropped;
+//! - (CA2) a pushed message may grant: it names the latest request heard, and the Owner counts from the sending of that
+//!   (`timer-from-receipt`);
+//! - (PA6, CA1) both ends drop racing messages, renewals too; requests without a race are never dropped
+//!   (`no-sequence-pairs`, `manager-checks-only`);
 //! - the Manager is silent to an Owner that has nothing and gets nothing;
 //! - the generation changes when the Manager learns that a lease ended, not only at the next grant, so that Lookups hear
-//!   of a loss even if nobody is left to take the range;
-//! - a Manager keeps its table in memory alone (PRS §4.4): restarted, it waits until all that it may have granted has
-//!   expired; its nonce makes its generations new. That it ever started is its only record.
+//!   of a loss even if nobody is left to take the range (`generation-kept`);
+//! - a Manager without a group keeps its table in memory alone (PRS §4.4): restarted, it waits until all that it may have
+//!   granted has expired; its nonce makes its generations new. That it ever started is its only record;
+//! - (PA1) PRS leases have Centrifuge's lengths, 60 s and 65 s (`no-margin`);
+//! - (PA2) a new leader of PRS waits a margin from its *election*: its predecessor's leader lease has ended by then, and
+//!   with it the hearing of requests. Counting from the sending of the bid would not do (`no-quarantine`);
+//! - (PA3) every number and session belongs to a *term*, which the group gives: a leader numbers in its own term alone, so
+//!   two leaders never give one number, whatever of the first was never committed;
+//! - (PA4) the notification bound is derived at [`Params::notice_needed`], that of progress at [`Params::progress_needed`];
+//! - (PA5, C8) a clean migration tells nobody of a loss, in both variants where `migration` is on: PRS has it in its
+//!   augmented version (§4.5);
+//! - (PA7) a handle is a generation: that none is held again after its loss is the continuity of what it stands for;
+//! - a leader acts only within its leader lease, which it counts from the sending of its bid and the group for longer from
+//!   granting it, as Owner and Manager do (`leader-from-receipt`, `old-leader-serves`). A server that asks for the lease
+//!   while the group thinks that it has it gets a new term at once: whoever asks does not lead;
+//! - a state update is conditional on the term, which Figure 3 does not say (`any-leader-commits`);
+//! - (CA3) a new leader is to Owners a Manager that restarted: a new session, in which nothing is dropped;
+//! - (CA4) it counts a whole margin anew for all that it reads as held (`margins-not-restarted`);
+//! - (CA5) grants and new generations are committed before anybody hears of them (`reply-before-commit`); renewals and
+//!   recalls are not: what a new leader does not know of them, it waits for or hears from the Owner. While a change is
+//!   under way to the group the leader decides nothing else;
+//! - (C7) a range moves in four messages: the recall names the new Owner; the old one drops the lease, and then sends the
+//!   state (`hand-over-under-lease`); the new one reports it; the Manager grants. Until it is reported, the range is kept
+//!   free under its old number, and lost when the margin of the old lease ends. The new Owner takes the lease only with
+//!   the state that it was given for (`migrated-unchecked`);
+//! - (CA6) the flag is the generation since which nothing was lost, so that it speaks for all changes that a silent Lookup
+//!   missed (`flag-of-last-change`, `migrated-on-crash`). Ranges here are cells that are not split: what an Owner retains
+//!   of a range that is split in two does not change, and keeps its number;
+//! - (CA7) a recall that gets no answer is waited for until the margin ends;
+//! - (CA8) the log is truncated by length, not by age; who knows an edition before it gets a snapshot, and compares
+//!   (`truncated-without-snapshot`, `no-snapshot-diff`);
+//! - a partitioner drives the assignment or none does; safety hangs on it in no case (`partitioner-overlaps`).
 
 mod election;
 mod group;
@@ -30,6 +68,7 @@ mod lookup;
 mod manager;
 mod message;
 mod monitor;
+mod mutants;
 mod owner;
 mod params;
 mod partition;
@@ -37,6 +76,7 @@ mod partition;
 mod play;
 #[cfg(test)]
 mod service_tests;
+mod steps;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -60,13 +100,11 @@ pub use message::{
     Offer, OwnerNumber, PollNumber, RangeId, Register, Ruling,
 };
 pub use monitor::Monitor;
+pub use mutants::*;
 pub use owner::Owner;
 pub use params::*;
 pub use partition::{ConsistentHashing, Fixed, Partitioner, VIRTUAL_NODES, rebalanced};
 pub use table::Recall;
-
-use manager::{Poll, Request};
-use owner::Response;
 
 /// The Manager's id: of the only server, or of the first.
 pub const MANAGER: NodeId = NodeId(0);
@@ -426,86 +464,5 @@ impl Protocol for Leasing {
     /// Without nonces, numbers of a forgotten incarnation are compared with those of the present one.
     fn tags_are_ranked(&self) -> bool {
         !self.mutants.has(NO_NONCE)
-    }
-}
-
-impl Leasing {
-    fn step_manager(&self, manager: &mut Manager, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        match input {
-            Input::Timer(Timer::NextBid) => manager.bid(self, cx),
-            Input::Timer(Timer::Lead) if self.mutants.has(OLD_LEADER_SERVES) => {}
-            Input::Timer(Timer::Lead) => manager.step_down(self, cx),
-            Input::Message { message: Message::GroupResponse { bid, ruling }, .. } => {
-                manager.on_ruling(bid, ruling, self, cx);
-                manager.settle(self, cx);
-            }
-            // Whether it is armed is all that counts.
-            Input::Timer(Timer::Bid) => {}
-            Input::Durable(Record::Started) => manager.on_ready(),
-            _ if manager.leads(self, cx) => {
-                self.step_leader(manager, input, cx);
-                manager.settle(self, cx);
-            }
-            // "They will only ever get a response from the leader" (Centrifuge §2.1.1).
-            _ => cx.mark("standby-silent"),
-        }
-    }
-
-    fn step_leader(&self, manager: &mut Manager, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        match input {
-            Input::Message { from, message: Message::LeaseRequest { pair, wanted, received } } => {
-                manager.on_request(from, &Request { pair, wanted: &wanted, received: &received }, self, cx);
-            }
-            Input::Message { from, message: Message::LookupRequest { poll, known } } => {
-                manager.on_poll(from, Poll { poll, known });
-            }
-            Input::Decision(Decision::Grant(range, owner)) => manager.grant(range, owner, self, cx),
-            Input::Decision(Decision::Recall(range)) => manager.recall(range, Recall::Drop, cx),
-            Input::Decision(Decision::Move(range, owner)) => manager.recall(range, Recall::Move(owner), cx),
-            Input::Timer(Timer::Quarantine) => manager.on_ready(),
-            Input::Timer(Timer::Unavailable(range)) => manager.on_unavailable_end(range, self, cx),
-            Input::Timer(Timer::BackOff(owner)) => manager.on_back_off(owner, cx),
-            Input::Timer(Timer::Heard(_)) => cx.mark("owner-silent"),
-            _ => cx.mark("input out of place"),
-        }
-    }
-
-    fn step_group(&self, group: &mut Group, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        match input {
-            Input::Message { from, message: Message::GroupRequest { bid, ask } } => {
-                group.on_bid(from, bid, ask, self, cx);
-            }
-            // Whether it is armed is all that counts.
-            Input::Timer(Timer::Leader) => {}
-            _ => cx.mark("input out of place"),
-        }
-    }
-
-    fn step_owner(&self, owner: &mut Owner, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        match input {
-            Input::Message { from, message: Message::LeaseResponse { pair, leases, moves } } => {
-                owner.on_response(from, &Response { pair, leases: &leases, moves: &moves }, self, cx);
-            }
-            Input::Message { message: Message::HandOver { range, generation }, .. } => {
-                owner.on_hand_over(range, generation, self, cx);
-            }
-            Input::Timer(Timer::Renew | Timer::BackOff(_)) => owner.request(self, cx),
-            Input::Timer(Timer::Lease(range)) => owner.on_lease_end(range),
-            // Whether it is armed is all that counts.
-            Input::Timer(Timer::Request) => {}
-            _ => cx.mark("input out of place"),
-        }
-    }
-
-    fn step_lookup(&self, lookup: &mut Lookup, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        match input {
-            Input::Message { from, message: Message::LookupResponse { poll, edition, news } } => {
-                lookup.on_response(from, poll, edition, news, self, cx);
-            }
-            Input::Timer(Timer::Poll) => lookup.poll(self, cx),
-            Input::Timer(Timer::Contact) => lookup.on_contact_end(self, cx),
-            Input::Timer(Timer::Asked) => {}
-            _ => cx.mark("input out of place"),
-        }
     }
 }

@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, Event, NodeId, Property, Watch};
+use seedbed_model::{Canonical, Event, NodeId, Property, Span, Watch};
 
 use super::message::{Generation, RangeId};
 use super::{Leasing, Observation};
 
 const SINGLE_COPY: &str = "single-copy";
 const GENERATION_ONCE: &str = "generation-once";
+const SETTLED: &str = "settled";
+
+/// The deadline of `settled`: no loss has it.
+const PROGRESS: u32 = u32::MAX;
+
 const CLEAN_MIGRATION: &str = "clean-migration";
 const ONE_LEADER: &str = "one-leader";
 const NOTIFICATION: &str = "recovery-notification";
@@ -65,6 +70,11 @@ pub(super) fn properties() -> Vec<Property> {
             NOTIFICATION,
             "every loss at an Owner reaches the application of every Lookup in contact within `notice` (PRS §2.1)",
         ),
+        Property::within(
+            SETTLED,
+            "after the last fault is healed, every range has an Owner and every Lookup in contact the newest table within \
+             `progress`, where a partitioner drives the assignment (Centrifuge §2.1.2, §2.2)",
+        ),
         Property::sometimes("grant", "a free range is granted"),
         Property::sometimes("renewal", "a held lease gets longer"),
         Property::sometimes("recall", "the Manager takes a lease back"),
@@ -110,6 +120,8 @@ impl Leasing {
             Event::Observed(Observation::Deposed) => monitor.leader = monitor.leader.filter(|leader| *leader != node),
             Event::Observed(Observation::Disconnected) => monitor.disconnect(node, watch),
             Event::Crashed => self.crash(monitor, node, watch),
+            Event::Healed if self.params.progress > Span::ZERO => watch.set_deadline(PROGRESS, self.params.progress),
+            Event::Deadline(PROGRESS) => self.check_settled(monitor, watch),
             Event::Deadline(id) => self.miss(monitor, *id, watch),
             _ => {}
         }
@@ -150,6 +162,22 @@ impl Leasing {
         }
         monitor.disconnect(node, watch);
         monitor.leader = monitor.leader.filter(|leader| *leader != node);
+    }
+
+    /// Every range has an Owner, and whoever is in contact knows which lease it is.
+    fn check_settled(&self, monitor: &Monitor, watch: &mut Watch<'_>) {
+        let life = |range| monitor.lives.get(&range).filter(|life| life.holder.is_some());
+        if let Some(range) = self.ranges().find(|range| life(*range).is_none()) {
+            watch.violated(SETTLED, format!("nobody holds {range:?}, {} after the last fault", self.params.progress));
+        }
+        let is_late = |((_, range), told): &(&(NodeId, RangeId), &Generation)| {
+            life(*range).is_some_and(|life| life.generation != **told)
+        };
+        if let Some(((lookup, range), told)) = monitor.told.iter().find(is_late) {
+            let words =
+                format!("{lookup:?} knows {told:?} of {range:?}, {} after the last fault", self.params.progress);
+            watch.violated(SETTLED, words);
+        }
     }
 
     fn miss(&self, monitor: &mut Monitor, id: u32, watch: &mut Watch<'_>) {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use seedbed_model::{Canonical, Context, NodeId, Nonce, Part, Relevance};
 
 use super::message::{Generation, ManagerNumber, Message, Offer, OwnerNumber, RangeId};
-use super::params::{HAND_OVER_UNDER_LEASE, MIGRATED_UNCHECKED, RENEWAL_AFTER_RESTART, TIMER_FROM_RECEIPT};
+use super::mutants::{
+    HAND_OVER_UNDER_LEASE, MIGRATED_UNCHECKED, RENEWAL_AFTER_RESTART, STICK_TO_LEADER, TIMER_FROM_RECEIPT,
+};
 use super::{BackOff, Leasing, Observation, Timer};
 use crate::seqpair::{Link, Pair, Verdict};
 
@@ -65,7 +67,9 @@ impl Owner {
         cx.cancel(Timer::BackOff(cx.node()));
         let request = Message::LeaseRequest { pair: self.link.outgoing(), wanted, received };
         leasing.send_to_manager(self.leader, request, cx);
-        self.leader = leasing.only_manager();
+        if !leasing.mutants.has(STICK_TO_LEADER) {
+            self.leader = leasing.only_manager();
+        }
     }
 
     /// A lease whose timer is not armed has ended, whether or not its firing has come.

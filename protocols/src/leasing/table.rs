@@ -4,7 +4,7 @@ use seedbed_model::{Canonical, NodeId, Offers, Part, Relevance};
 
 use super::manager::{Manager, Wanted};
 use super::message::{Assignment, Generation, ManagerNumber, Message, Offer, OwnerNumber, RangeId};
-use super::params::PARTITIONER_OVERLAPS;
+use super::mutants::PARTITIONER_OVERLAPS;
 use super::partition::Partitioner;
 use super::{Decision, Leasing, Timer};
 use crate::seqpair::Pair;
@@ -59,10 +59,12 @@ pub(super) fn ids(ranges: &[Part<Entry>]) -> impl Iterator<Item = (RangeId, &Ent
 pub(super) fn decisions(ranges: &[Part<Entry>], ready: bool, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
     for (range, entry) in ids(ranges) {
         match (entry.assignment.owner, &leasing.partitioner) {
-            (Some(owner), partitioner) if entry.recall == Recall::No && is_reachable(owner, offers) => match partitioner {
-                None => offer_recalls(range, owner, leasing, offers),
-                Some(partitioner) => correct(range, owner, &**partitioner, leasing, offers),
-            },
+            (Some(owner), partitioner) if entry.recall == Recall::No && is_reachable(owner, offers) => {
+                match partitioner {
+                    None => offer_recalls(range, owner, leasing, offers),
+                    Some(partitioner) => correct(range, owner, &**partitioner, leasing, offers),
+                }
+            }
             (None, None) if ready => offer_grants(range, leasing, offers),
             (None, Some(partitioner)) if ready => {
                 let owner = partitioner.owner_of(range, &mut |owner| is_reachable(owner, offers));
