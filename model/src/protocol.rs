@@ -161,6 +161,14 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
         Vec::new()
     }
 
+    /// The service that the node stands for, where it is an atomic specification of one: a Paxos group, say, that is
+    /// checked on its own to be such a node. No engine crashes or pauses it, since the service outlives that; messages to
+    /// and from it fail as any other's. The output of the explorer names it.
+    fn stands_for(&self, node: NodeId) -> Option<&'static str> {
+        let _ = node;
+        None
+    }
+
     /// What is assumed of a node's clock.
     fn clock(&self, node: NodeId) -> ClockBound {
         let _ = node;

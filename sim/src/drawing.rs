@@ -21,8 +21,9 @@ pub fn plan<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed) -> Plan 
     }
     let names = protocol.nodes();
     let mut streams = Streams::new(seed, names.len());
-    let drawing =
-        Drawing { mix: &settings.faults, settings, targets: targets(&settings.faults, &names), names: &names };
+    let mut targets = targets(&settings.faults, &names);
+    targets.retain(|index| protocol.stands_for(NodeId(*index as u16)).is_none());
+    let drawing = Drawing { mix: &settings.faults, settings, targets, names: &names };
     drawing.plan(protocol, &mut streams)
 }
 

@@ -93,6 +93,13 @@ pub fn abstractions<P: Protocol>(protocol: &P, bounds: &Bounds) -> Vec<String> {
     if nodes().any(|node| protocol.clock(node).offset > Span::ZERO) {
         all.push("clock offsets: whole ticks, fixed for the run".to_owned());
     }
+    let names = protocol.nodes();
+    for node in nodes() {
+        if let Some(service) = protocol.stands_for(node) {
+            let name = &names[node.index()];
+            all.push(format!("{name} stands for {service}: atomic, and neither crashed nor paused"));
+        }
+    }
     if let Some(capacity) = bounds.capacity {
         let messages = if capacity == 1 { "message" } else { "messages" };
         all.push(format!("links hold {capacity} {messages} each way; of one too many, any is lost"));

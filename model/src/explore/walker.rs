@@ -30,6 +30,8 @@ pub(super) struct Walker<P: Protocol> {
     pub(super) initial: Vec<Initial>,
     permutations: Vec<Vec<NodeId>>,
     ranked: bool,
+    /// `[i]` says whether node `i` stands for a service and so never fails.
+    specifications: Vec<bool>,
     other: Work,
     least: Work,
     row: Work,
@@ -150,6 +152,9 @@ impl<P: Protocol> Walker<P> {
             initial,
             permutations,
             ranked: protocol.tags_are_ranked() && !bounds.eventually,
+            specifications: (0..protocol.nodes().len() as u16)
+                .map(|node| protocol.stands_for(NodeId(node)).is_some())
+                .collect(),
             other: Work::default(),
             least: Work::default(),
             row: Work::default(),
@@ -260,6 +265,9 @@ impl<P: Protocol> Walker<P> {
                     out.push(Choice::At(node, store.offered(at)));
                 }
             }
+        }
+        if self.specifications[node.index()] {
+            return;
         }
         if phase != Phase::Down && left.crashes > 0 {
             out.extend(store.crashes(node).iter().map(|local| Choice::At(node, *local)));
@@ -404,6 +412,7 @@ impl<P: Protocol> Space for Walker<P> {
             initial: self.initial.clone(),
             permutations: self.permutations.clone(),
             ranked: self.ranked,
+            specifications: self.specifications.clone(),
             other: Work::default(),
             least: Work::default(),
             row: Work::default(),

@@ -247,11 +247,12 @@ impl<P: Protocol> Frame<'_, P> {
             }
             locals.extend(plain.decisions(node).into_iter().map(Local::Decide));
         }
-        if host.phase != Phase::Down && world.budgets.crashes > 0 {
+        let fails = self.protocol.stands_for(node).is_none();
+        if fails && host.phase != Phase::Down && world.budgets.crashes > 0 {
             locals.extend(kept(host).into_iter().map(Local::Crash));
         }
         match host.phase {
-            Phase::Up if world.budgets.pauses > 0 => locals.push(Local::Pause),
+            Phase::Up if fails && world.budgets.pauses > 0 => locals.push(Local::Pause),
             Phase::Paused => locals.push(Local::Resume),
             Phase::Down if self.bounds.restart => locals.push(Local::Restart),
             Phase::Up | Phase::Down => {}

@@ -2,7 +2,9 @@
 
 use seedbed_model::{Canonical, Nonce};
 
+use super::Leasing;
 use super::message::{Assignment, Change, Edition, News, RangeId};
+use super::mutants::TRUNCATED_WITHOUT_SNAPSHOT;
 
 /// The latest changes of the lease table.
 ///
@@ -15,8 +17,8 @@ pub struct Log {
 }
 
 impl Log {
-    pub(super) fn new(manager: Nonce) -> Self {
-        Log { since: Edition::before_first(manager, 0), changes: Vec::new() }
+    pub(super) fn new(term: Nonce) -> Self {
+        Log { since: Edition::before_first(term, 0), changes: Vec::new() }
     }
 
     /// The edition after the latest change.
@@ -24,9 +26,11 @@ impl Log {
         self.changes.last().map_or(self.since, |change| change.edition)
     }
 
-    /// Notes a change, and truncates the log to `length_max`.
-    pub(super) fn push(&mut self, range: RangeId, assignment: Assignment, length_max: usize) {
-        let edition = self.edition().next();
+    /// Notes a change made in `term`, and truncates the log to `length_max`.
+    pub(super) fn push(&mut self, term: Nonce, range: RangeId, assignment: Assignment, length_max: usize) {
+        let latest = self.edition();
+        let before = if latest.nonce == term { latest } else { Edition::before_first(term, 0) };
+        let edition = before.next();
         self.changes.push(Change { edition, range, assignment });
         while self.changes.len() > length_max {
             self.since = self.changes.remove(0).edition;
@@ -34,13 +38,15 @@ impl Log {
     }
 
     /// Whether every change after `known` is still here.
-    pub fn reaches_back_to(&self, known: Edition) -> bool {
-        known.nonce == self.since.nonce && known >= self.since
+    pub(super) fn reaches_back_to(&self, known: Edition, leasing: &Leasing) -> bool {
+        known >= self.since || leasing.mutants.has(TRUNCATED_WITHOUT_SNAPSHOT)
     }
 
     /// What a Lookup at `known` must hear: the changes since, or `table` where the log was truncated or is longer.
-    pub(super) fn news(&self, known: Option<Edition>, table: Vec<Assignment>) -> News {
-        let Some(known) = known.filter(|known| self.reaches_back_to(*known)) else { return News::Snapshot(table) };
+    pub(super) fn news(&self, known: Option<Edition>, table: Vec<Assignment>, leasing: &Leasing) -> News {
+        let Some(known) = known.filter(|known| self.reaches_back_to(*known, leasing)) else {
+            return News::Snapshot(table);
+        };
         let changes: Vec<Change> = self.changes.iter().filter(|change| change.edition > known).copied().collect();
         if changes.len() > table.len() { News::Snapshot(table) } else { News::Changes(changes) }
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, Context, Nonce, Relevance, Serial};
+use seedbed_model::{Canonical, Context, NodeId, Nonce, Relevance, Serial};
 
 use super::message::{Assignment, Change, Edition, Generation, Message, News, PollNumber, RangeId};
-use super::params::{NO_CONTACT_TIMEOUT, NO_SNAPSHOT_DIFF};
-use super::{Leasing, MANAGER, Observation, Timer};
+use super::mutants::{FLAG_OF_LAST_CHANGE, NO_CONTACT_TIMEOUT, NO_SNAPSHOT_DIFF, STICK_TO_LEADER};
+use super::{Leasing, Observation, Timer};
 
 type Cx<'a> = Context<'a, Leasing>;
 
@@ -17,6 +17,8 @@ pub struct Lookup {
     poll: Serial<PollNumber>,
     /// Whether its answer is awaited.
     awaits: bool,
+    /// Which Manager server answered it, if one did. The only one, where there is one.
+    leader: Option<NodeId>,
     /// Its copy of the lease table; `None` while it has no contact to the Manager.
     copy: Option<Known>,
 }
@@ -31,7 +33,12 @@ struct Known {
 
 impl Lookup {
     pub(super) fn start(leasing: &Leasing, nonce: Nonce, cx: &mut Cx<'_>) -> Self {
-        let mut lookup = Lookup { poll: Serial::before_first(nonce, cx.node().0), awaits: false, copy: None };
+        let mut lookup = Lookup {
+            poll: Serial::before_first(nonce, cx.node().0),
+            awaits: false,
+            leader: leasing.only_manager(),
+            copy: None,
+        };
         lookup.poll(leasing, cx);
         lookup
     }
@@ -44,11 +51,15 @@ impl Lookup {
         // Contact counts from the sending of a poll that is answered: the table was right then or later.
         cx.set(Timer::Asked, leasing.params.contact);
         let known = self.copy.as_ref().map(|copy| copy.edition);
-        cx.send(MANAGER, Message::LookupRequest { poll: self.poll, known });
+        leasing.send_to_manager(self.leader, Message::LookupRequest { poll: self.poll, known }, cx);
+        if !leasing.mutants.has(STICK_TO_LEADER) {
+            self.leader = leasing.only_manager();
+        }
     }
 
     pub(super) fn on_response(
         &mut self,
+        from: NodeId,
         poll: Serial<PollNumber>,
         edition: Edition,
         news: News,
@@ -63,9 +74,10 @@ impl Lookup {
             return cx.mark("news of an earlier Manager");
         }
         self.awaits = false;
+        self.leader = Some(from);
         cx.copy(Timer::Asked, Timer::Contact);
         match (self.copy.take(), news) {
-            (Some(copy), News::Changes(changes)) => self.copy = Some(copy.change(edition, &changes, cx)),
+            (Some(copy), News::Changes(changes)) => self.copy = Some(copy.change(edition, &changes, leasing, cx)),
             (before, News::Snapshot(table)) => {
                 self.copy = Some(replace(before, edition, table, leasing, cx));
             }
@@ -90,14 +102,11 @@ impl Lookup {
 }
 
 impl Known {
-    /// "It applies them in order", and every change of generation is a loss (PRS §4.2).
-    fn change(mut self, edition: Edition, changes: &[Change], cx: &mut Cx<'_>) -> Known {
+    /// "It applies them in order" (PRS §4.2).
+    fn change(mut self, edition: Edition, changes: &[Change], leasing: &Leasing, cx: &mut Cx<'_>) -> Known {
         for change in changes {
             let line = &mut self.table[usize::from(change.range.0)];
-            if line.generation != change.assignment.generation {
-                cx.mark("notified");
-                cx.observe(Observation::Notified { range: change.range, generation: change.assignment.generation });
-            }
+            compare(change.range, line.generation, change.assignment, leasing, cx);
             *line = change.assignment;
         }
         Known { edition, ..self }
@@ -118,12 +127,28 @@ fn replace(
     };
     cx.mark("snapshot");
     for (range, (old, new)) in (0..).map(RangeId).zip(before.table.iter().zip(&table)) {
-        if old.generation != new.generation && !leasing.mutants.has(NO_SNAPSHOT_DIFF) {
-            cx.mark("notified");
-            cx.observe(Observation::Notified { range, generation: new.generation });
+        if !leasing.mutants.has(NO_SNAPSHOT_DIFF) {
+            compare(range, old.generation, *new, leasing, cx);
         }
     }
     Known { edition, table }
+}
+
+/// "When the lease generation number on a range changes, the Lookup library signals a loss notification unless there is a
+/// flag set stating that the state was cleanly migrated to another Owner" (Centrifuge §2.2): from what this Lookup knew.
+fn compare(range: RangeId, known: Generation, line: Assignment, leasing: &Leasing, cx: &mut Cx<'_>) {
+    let Assignment { generation, since, .. } = line;
+    if generation == known {
+        return;
+    }
+    let migrated = if leasing.mutants.has(FLAG_OF_LAST_CHANGE) { since != generation } else { since <= known };
+    if migrated {
+        cx.mark("kept");
+        cx.observe(Observation::Kept { range, generation });
+    } else {
+        cx.mark("notified");
+        cx.observe(Observation::Notified { range, generation });
+    }
 }
 
 fn generations(table: &[Assignment]) -> BTreeMap<RangeId, Generation> {

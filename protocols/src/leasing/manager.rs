@@ -1,113 +1,211 @@
-//! The Manager: it grants, recalls, and knows every loss (Centrifuge §2.1.2, §2.3; PRS §4.1).
+//! A Manager server: while it leads, it grants, recalls, and knows every loss (Centrifuge §2.1, §2.3; PRS §4.1, §4.4).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::{Canonical, Context, NodeId, Nonce, Offers, Part, Relevance, Stream};
+use seedbed_model::{Canonical, Context, NodeId, Nonce, Offers, Part, Serial, Stream};
 
+use super::election::{Commit, Outcome, Seat};
 use super::log::Log;
-use super::message::{Assignment, Generation, ManagerNumber, Message, Offer, OwnerNumber, RangeId};
-use super::params::{MARGIN_FROM_SEND, NO_QUARANTINE};
-use super::{BackOff, Decision, Leasing, Record, Timer};
+use super::message::{
+    BidNumber, Edition, Generation, ManagerNumber, Message, Offer, OwnerNumber, PollNumber, RangeId, Register, Ruling,
+};
+use super::mutants::{
+    GENERATION_KEPT, MARGIN_FROM_SEND, MARGINS_NOT_RESTARTED, MIGRATED_ON_CRASH, NO_QUARANTINE, REPLY_BEFORE_COMMIT,
+};
+use super::table::{self, Entry, Recall};
+use super::{BackOff, Leasing, Record, Timer, Variant};
 use crate::seqpair::{Link, Pair, Verdict};
 
-type Cx<'a> = Context<'a, Leasing>;
-type Wanted = BTreeMap<RangeId, Generation>;
+pub(super) type Cx<'a> = Context<'a, Leasing>;
+pub(super) type Wanted = BTreeMap<RangeId, Generation>;
 
-/// The Manager's volatile state. What it may rely on:
+/// A Manager server's volatile state. What a leader may rely on:
 ///
 /// 1. a range with an owner has its `Unavailable` timer armed, or lapsed and about to be fired;
 /// 2. an Owner holds a range only while that timer is armed: it counts from the receipt of a request that the Owner
-///    counts from the sending of;
-/// 3. a generation is granted in one message only.
+///    counts from the sending of, or from the taking of office;
+/// 3. a generation is granted in one message only;
+/// 4. of a change that the group must hold nobody hears before the group has it.
+///
+/// A standby's state is as at its start, but for its seat.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Manager {
-    /// Whether it may grant: nothing is left of what an earlier incarnation granted.
+    seat: Seat,
+    /// Whether it may grant: nothing is left of what an earlier incarnation or leader granted and it does not know.
     ready: bool,
+    /// Owners to be answered, and Lookups with their polls, once what changed is committed. Empty between steps otherwise.
+    owed: BTreeSet<NodeId>,
+    owed_polls: BTreeMap<NodeId, Poll>,
     /// Its end of the link to each Owner.
-    links: BTreeMap<NodeId, Part<Link<ManagerNumber, OwnerNumber>>>,
+    pub(super) links: BTreeMap<NodeId, Part<Link<ManagerNumber, OwnerNumber>>>,
     /// `ranges[i]` is range `i`.
-    ranges: Vec<Part<Entry>>,
+    pub(super) ranges: Vec<Part<Entry>>,
     /// What Lookups are told.
-    log: Part<Log>,
+    pub(super) log: Part<Log>,
 }
 
-/// A range in the Manager's table.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-struct Entry {
-    assignment: Assignment,
-    /// Whether the lease is recalled: the Owner is told to drop it.
-    recalled: bool,
+/// A Lookup's poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub(super) struct Poll {
+    pub(super) poll: Serial<PollNumber>,
+    pub(super) known: Option<Edition>,
 }
 
-impl Entry {
-    fn is_held_by(&self, owner: NodeId) -> bool {
-        self.assignment.owner == Some(owner)
-    }
-    fn is_wanted_in(&self, range: RangeId, wanted: &Wanted) -> bool {
-        wanted.get(&range) == Some(&self.assignment.generation)
-    }
+/// An Owner's request.
+pub(super) struct Request<'a> {
+    pub(super) pair: Pair<OwnerNumber, ManagerNumber>,
+    pub(super) wanted: &'a Wanted,
+    pub(super) received: &'a Wanted,
 }
 
 impl Manager {
     pub(super) fn start(leasing: &Leasing, was_started: bool, nonce: Nonce, cx: &mut Cx<'_>) -> Self {
-        let free = |range| Entry {
-            assignment: Assignment { generation: Generation::first(nonce, range), owner: None },
-            recalled: false,
+        let mut manager = Manager {
+            seat: Seat::new(leasing, nonce, cx.node().0),
+            ready: false,
+            owed: BTreeSet::new(),
+            owed_polls: BTreeMap::new(),
+            links: leasing.owners().map(|owner| (owner, Part::new(Link::new(nonce, owner.0)))).collect(),
+            ranges: leasing.ranges().map(|range| Part::new(Entry::free(Generation::first(nonce, range)))).collect(),
+            log: Part::new(Log::new(nonce)),
         };
-        if was_started {
-            // PRS §4.4: "all previously granted leases are allowed to expire before any new leases are granted".
+        if !leasing.has_no_group() {
+            manager.bid(leasing, cx);
+        } else if was_started {
             cx.mark("manager-restarted");
-            cx.set(Timer::Quarantine, leasing.params.margin);
+            manager.wait_for_all(leasing, cx);
         } else {
             // Nothing is granted until this is durable: without it, the next incarnation would not wait.
             cx.persist(Stream(0), Record::Started);
         }
-        Manager {
-            ready: was_started && leasing.mutants.has(NO_QUARANTINE),
-            links: leasing.owners().map(|owner| (owner, Part::new(Link::new(nonce, owner.0)))).collect(),
-            ranges: leasing.ranges().map(|range| Part::new(free(range))).collect(),
-            log: Part::new(Log::new(nonce)),
-        }
+        manager
     }
 
-    /// From here on, whatever may be held was granted by this incarnation.
+    /// PRS §4.4: "all previously granted leases are allowed to expire before any new leases are granted". Nobody grants in
+    /// an earlier term from here on, so they have expired when a margin has passed.
+    fn wait_for_all(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        cx.set(Timer::Quarantine, leasing.params.margin);
+        self.ready = leasing.mutants.has(NO_QUARANTINE);
+    }
+
+    /// From here on, whatever may be held was granted by this incarnation or leader.
     pub(super) fn on_ready(&mut self) {
         self.ready = true;
     }
 
-    /// "A lease request signals Owner liveness and specifies the leases where the Owner wants renewals" (§2.3).
-    pub(super) fn on_request(
+    /// Whether it may act as leader now.
+    pub(super) fn leads(&self, leasing: &Leasing, cx: &mut Cx<'_>) -> bool {
+        self.seat.leads(leasing, cx)
+    }
+
+    /// Whether it took itself for the leader until its lease ended.
+    pub(super) fn is_in_office(&self) -> bool {
+        self.seat.term.is_some()
+    }
+
+    pub(super) fn bid(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let Manager { seat, ranges, log, .. } = self;
+        let state = || Register { table: table::assignments(ranges), log: (**log).clone() };
+        seat.bid(state, leasing, cx);
+    }
+
+    pub(super) fn on_ruling(&mut self, bid: Serial<BidNumber>, ruling: Ruling, leasing: &Leasing, cx: &mut Cx<'_>) {
+        match self.seat.on_ruling(bid, ruling, leasing, cx) {
+            Outcome::Same | Outcome::Committed => {}
+            Outcome::Elected { term, earlier, register } => self.take_office(term, earlier, register, leasing, cx),
+            Outcome::Deposed => self.step_down(leasing, cx),
+        }
+    }
+
+    /// "It reads in all the state from the Paxos group, and then resumes processing where the previous leader left off"
+    /// (Centrifuge §2.1.1); in PRS there is none to read.
+    fn take_office(
         &mut self,
-        from: NodeId,
-        pair: Pair<OwnerNumber, ManagerNumber>,
-        wanted: &Wanted,
+        term: Nonce,
+        earlier: bool,
+        register: Option<Register>,
         leasing: &Leasing,
         cx: &mut Cx<'_>,
     ) {
+        self.renew_all(term, leasing);
+        self.ready = true;
+        if earlier {
+            cx.mark("failover");
+        }
+        match register {
+            Some(register) if leasing.params.variant == Variant::Centrifuge => self.resume(register, leasing, cx),
+            _ if earlier && leasing.params.variant == Variant::Prs => self.wait_for_all(leasing, cx),
+            _ => {}
+        }
+    }
+
+    /// When what it reads was granted, and last renewed, the group does not know, and another machine's clock would not
+    /// help: whatever may be held may be held for a whole margin from here.
+    fn resume(&mut self, register: Register, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let span =
+            if leasing.mutants.has(MARGINS_NOT_RESTARTED) { leasing.params.renew } else { leasing.params.margin };
+        for (range, assignment) in leasing.ranges().zip(register.table) {
+            self.ranges[index(range)].assignment = assignment;
+            if assignment.owner.is_some() {
+                cx.set(Timer::Unavailable(range), span);
+            }
+        }
+        *self.log = register.log;
+    }
+
+    /// As at the start, in `term`: no session is open and nothing is known.
+    fn renew_all(&mut self, term: Nonce, leasing: &Leasing) {
+        for (owner, link) in &mut self.links {
+            **link = Link::new(term, owner.0);
+        }
+        for range in leasing.ranges() {
+            *self.ranges[index(range)] = Entry::free(Generation::first(term, range));
+        }
+        *self.log = Log::new(term);
+        self.owed.clear();
+        self.owed_polls.clear();
+        self.ready = false;
+    }
+
+    /// Another may lead from here on: all that it knows is the group's or lost.
+    pub(super) fn step_down(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        self.seat.step_down(cx);
+        self.renew_all(self.seat.nonce(), leasing);
+        leasing.owners().for_each(|owner| {
+            cx.cancel(Timer::Heard(owner));
+            cx.cancel(Timer::BackOff(owner));
+        });
+        leasing.ranges().for_each(|range| cx.cancel(Timer::Unavailable(range)));
+        cx.cancel(Timer::Quarantine);
+    }
+
+    /// "A lease request signals Owner liveness and specifies the leases where the Owner wants renewals" (§2.3).
+    pub(super) fn on_request(&mut self, from: NodeId, request: &Request<'_>, leasing: &Leasing, cx: &mut Cx<'_>) {
         let Some(link) = self.links.get_mut(&from) else { return cx.mark("request of no Owner") };
-        let verdict = link.admit(pair, leasing.manager_checks());
+        let verdict = link.admit(request.pair, leasing.manager_checks());
         if verdict == Verdict::Stale {
             return cx.mark("stale-request");
         }
         // Whatever is sent to the Owner from here on names this request, and counts from its sending there.
         cx.set(Timer::Heard(from), leasing.margin());
-        self.extend(from, wanted, cx);
+        self.extend(from, request.wanted, cx);
         match verdict {
             // A racing request is dropped, but alive is alive. See `extend` for what it lists.
             Verdict::Race => {
                 cx.mark("race-dropped");
                 if leasing.backs_off(from, cx) == BackOff::Over {
-                    self.answer(from, leasing, cx);
+                    self.answer(from, cx);
                 }
             }
             // A new incarnation holds nothing; all is offered for renewal, to be refused (§2.3).
             Verdict::NewSession => {
                 cx.mark("session-opened");
-                self.answer(from, leasing, cx);
+                self.answer(from, cx);
             }
             Verdict::Fresh | Verdict::Stale => {
-                self.release_unwanted(from, wanted, leasing, cx);
-                self.answer(from, leasing, cx);
+                self.release_unwanted(from, request.wanted, leasing, cx);
+                self.complete_moves(from, request.received, leasing, cx);
+                self.answer(from, cx);
             }
         }
     }
@@ -117,20 +215,25 @@ impl Manager {
     /// What it does not list, the Owner did not hold when it sent it, and can only get by a later grant. So this is safe
     /// for a racing request too, and no response to an Owner that lost a lease puts off the notification of the loss.
     fn extend(&mut self, from: NodeId, wanted: &Wanted, cx: &mut Cx<'_>) {
-        for (range, entry) in ids(&self.ranges) {
-            let renewed = entry.is_held_by(from) && !entry.recalled && entry.is_wanted_in(range, wanted);
+        for (range, entry) in table::ids(&self.ranges) {
+            let renewed = entry.is_held_by(from) && entry.recall == Recall::No && entry.is_wanted_in(range, wanted);
             if renewed && cx.is_armed(&Timer::Unavailable(range)) {
                 cx.copy(Timer::Heard(from), Timer::Unavailable(range));
+                if self.seat.term.is_some_and(|term| !entry.assignment.generation.is_of(term)) {
+                    cx.mark("lease-resumed");
+                }
             }
         }
     }
 
-    /// What the Owner does not list it does not hold: it dropped, lost, refused or never got it.
+    /// What the Owner does not list it does not hold: it dropped, lost, refused or never got it. What is on the move is
+    /// another's to report, until its margin ends.
     fn release_unwanted(&mut self, from: NodeId, wanted: &Wanted, leasing: &Leasing, cx: &mut Cx<'_>) {
         for range in leasing.ranges() {
             let entry = &self.ranges[index(range)];
             let kept = entry.is_wanted_in(range, wanted) && cx.is_armed(&Timer::Unavailable(range));
-            if entry.is_held_by(from) && !kept {
+            let may_have_it = entry.unsent.is_some() || entry.is_moving();
+            if entry.is_held_by(from) && !kept && !may_have_it {
                 self.release(range, leasing, cx);
             }
         }
@@ -138,75 +241,142 @@ impl Manager {
 
     /// The lease has ended: a new generation tells every Lookup (PRS §4.1).
     fn release(&mut self, range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let before = self.ranges[index(range)].assignment;
+        let generation = self.generation_after(before.generation, leasing);
         let entry = &mut self.ranges[index(range)];
-        entry.assignment = Assignment { generation: entry.assignment.generation.next(), owner: None };
-        entry.recalled = false;
+        **entry = Entry::free(generation);
+        if leasing.mutants.has(MIGRATED_ON_CRASH) {
+            entry.assignment.since = before.since;
+        }
         cx.cancel(Timer::Unavailable(range));
         self.note_change(range, leasing);
     }
 
+    fn generation_after(&self, generation: Generation, leasing: &Leasing) -> Generation {
+        match self.seat.term {
+            Some(term) if !leasing.mutants.has(GENERATION_KEPT) => generation.next(term),
+            _ => generation,
+        }
+    }
+
     fn note_change(&mut self, range: RangeId, leasing: &Leasing) {
         // Without Lookups nobody asks, and the log would only tell apart states that are alike.
-        if leasing.params.lookups > 0 {
-            self.log.push(range, self.ranges[index(range)].assignment, leasing.params.log);
+        if let Some(term) = self.seat.term.filter(|_| leasing.params.lookups > 0) {
+            self.log.push(term, range, self.ranges[index(range)].assignment, leasing.params.log);
+        }
+        if leasing.commits() {
+            self.seat.commit = Commit::Due;
         }
     }
 
     /// Answers an Owner that the Manager thinks holds something. To any other there is nothing to say.
-    fn answer(&mut self, owner: NodeId, leasing: &Leasing, cx: &mut Cx<'_>) {
+    fn answer(&mut self, owner: NodeId, cx: &mut Cx<'_>) {
         if self.ranges.iter().any(|entry| entry.is_held_by(owner)) {
-            self.send(owner, None, leasing, cx);
+            self.owed.insert(owner);
         } else {
             cx.cancel(Timer::BackOff(owner));
         }
     }
 
+    /// A step ends: what changed goes to the group, and only then to whoever waits for it. "Every time the leader receives
+    /// a request that requires it to update its internal state, it commits the state change to the Paxos group before
+    /// responding to the caller" (Centrifuge §2.1.1).
+    pub(super) fn settle(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        if self.seat.commit == Commit::Due {
+            self.bid(leasing, cx);
+        }
+        if self.seat.commit != Commit::Done && !leasing.mutants.has(REPLY_BEFORE_COMMIT) {
+            return;
+        }
+        for owner in std::mem::take(&mut self.owed) {
+            self.send(owner, leasing, cx);
+        }
+        for (lookup, Poll { poll, known }) in std::mem::take(&mut self.owed_polls) {
+            let news = self.log.news(known, table::assignments(&self.ranges), leasing);
+            cx.send(lookup, Message::LookupResponse { poll, edition: self.log.edition(), news });
+        }
+    }
+
     /// "Every message from the Manager contains the complete set of ranges where the Owner should now hold a lease."
-    fn send(&mut self, owner: NodeId, granted: Option<RangeId>, leasing: &Leasing, cx: &mut Cx<'_>) {
-        let mut leases = BTreeMap::new();
-        for (range, entry) in ids(&self.ranges) {
-            let offered = entry.is_held_by(owner) && !entry.recalled && cx.is_armed(&Timer::Unavailable(range));
-            if offered {
-                let generation = entry.assignment.generation;
-                let is_grant = granted == Some(range);
-                leases.insert(range, if is_grant { Offer::Grant(generation) } else { Offer::Renewal(generation) });
-                if leasing.mutants.has(MARGIN_FROM_SEND) {
-                    cx.set(Timer::Unavailable(range), leasing.margin());
-                }
+    fn send(&mut self, owner: NodeId, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let (mut leases, mut moves) = (BTreeMap::new(), BTreeMap::new());
+        for range in leasing.ranges() {
+            let entry = &self.ranges[index(range)];
+            if !entry.is_held_by(owner) || !cx.is_armed(&Timer::Unavailable(range)) {
+                continue;
+            }
+            match entry.recall {
+                Recall::Move(to) => drop(moves.insert(range, to)),
+                Recall::Drop => {}
+                Recall::No => drop(self.offer(owner, range, leasing, cx).map(|offer| leases.insert(range, offer))),
             }
         }
         let Some(link) = self.links.get_mut(&owner) else { unreachable!("{owner:?} holds a range and is no Owner") };
         cx.cancel(Timer::BackOff(owner));
-        cx.send(owner, Message::LeaseResponse { pair: link.outgoing(), leases });
+        cx.send(owner, Message::LeaseResponse { pair: link.outgoing(), leases, moves });
     }
 
-    /// What the assignment of ranges to Owners leaves open: to give a free range to a live Owner, to take one back.
-    pub(super) fn decisions(&self, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
-        for (range, entry) in ids(&self.ranges) {
-            match entry.assignment.owner {
-                Some(owner) if !entry.recalled && is_reachable(owner, offers) => offers.offer(Decision::Recall(range)),
-                Some(_) => {}
-                None if self.ready => offer_grants(range, leasing, offers),
-                None => {}
+    fn offer(&mut self, owner: NodeId, range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) -> Option<Offer> {
+        if self.ranges[index(range)].unsent.is_some() {
+            if !cx.is_armed(&Timer::Heard(owner)) {
+                return None;
             }
+            // The grant names the latest request heard, so the Owner counts from its sending.
+            cx.copy(Timer::Heard(owner), Timer::Unavailable(range));
+            return self.ranges[index(range)].unsent.take();
+        }
+        if leasing.mutants.has(MARGIN_FROM_SEND) {
+            cx.set(Timer::Unavailable(range), leasing.margin());
+        }
+        Some(Offer::Renewal(self.ranges[index(range)].assignment.generation))
+    }
+
+    /// What the assignment of ranges to Owners leaves open: to give a free range to a live Owner, to take one back, to let
+    /// one change hands with its state.
+    pub(super) fn decisions(&self, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
+        let in_office = leasing.has_no_group() || (self.is_in_office() && offers.is_armed(&Timer::Lead));
+        if in_office && self.seat.commit == Commit::Done {
+            table::decisions(&self.ranges, self.ready, leasing, offers);
         }
     }
 
     pub(super) fn grant(&mut self, range: RangeId, owner: NodeId, leasing: &Leasing, cx: &mut Cx<'_>) {
         cx.mark("grant");
-        self.ranges[index(range)].assignment.owner = Some(owner);
-        // The grant names the latest request heard, so the Owner counts from its sending.
-        cx.copy(Timer::Heard(owner), Timer::Unavailable(range));
-        self.note_change(range, leasing);
-        self.send(owner, Some(range), leasing, cx);
+        let offer = Offer::Grant(self.ranges[index(range)].assignment.generation);
+        self.assign(range, owner, offer, leasing, cx);
     }
 
-    pub(super) fn recall(&mut self, range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) {
-        cx.mark("recall");
+    fn assign(&mut self, range: RangeId, owner: NodeId, offer: Offer, leasing: &Leasing, cx: &mut Cx<'_>) {
         let entry = &mut self.ranges[index(range)];
-        entry.recalled = true;
+        entry.assignment.owner = Some(owner);
+        entry.assignment.generation = offer.generation();
+        entry.recall = Recall::No;
+        entry.unsent = Some(offer);
+        cx.copy(Timer::Heard(owner), Timer::Unavailable(range));
+        self.note_change(range, leasing);
+        self.owed.insert(owner);
+    }
+
+    pub(super) fn recall(&mut self, range: RangeId, recall: Recall, cx: &mut Cx<'_>) {
+        cx.mark(if recall == Recall::Drop { "recall" } else { "move" });
+        let entry = &mut self.ranges[index(range)];
+        entry.recall = recall;
         if let Some(owner) = entry.assignment.owner {
-            self.send(owner, None, leasing, cx);
+            self.owed.insert(owner);
+        }
+    }
+
+    /// The state of a range has arrived where it was to go. Its Owner dropped the lease before it handed it over, so the
+    /// range is free, and what Lookups know of it is not lost.
+    fn complete_moves(&mut self, from: NodeId, received: &Wanted, leasing: &Leasing, cx: &mut Cx<'_>) {
+        for (range, generation) in received {
+            let Some(entry) = self.ranges.get(index(*range)) else { continue };
+            let complete = entry.recall == Recall::Move(from) && entry.assignment.generation == *generation;
+            if complete && cx.is_armed(&Timer::Unavailable(*range)) {
+                cx.mark("migrated");
+                let next = self.generation_after(*generation, leasing);
+                self.assign(*range, from, Offer::Migrated { generation: next, from: *generation }, leasing, cx);
+            }
         }
     }
 
@@ -217,81 +387,28 @@ impl Manager {
     }
 
     /// The racing message "is permanently discarded": what is sent now is what holds now (§2.3.2).
-    pub(super) fn on_back_off(&mut self, owner: NodeId, leasing: &Leasing, cx: &mut Cx<'_>) {
+    pub(super) fn on_back_off(&mut self, owner: NodeId, cx: &mut Cx<'_>) {
         if cx.is_armed(&Timer::Heard(owner)) {
-            self.answer(owner, leasing, cx);
+            self.answer(owner, cx);
         }
     }
 
-    pub(super) fn log(&self) -> &Log {
-        &self.log
+    pub(super) fn on_poll(&mut self, from: NodeId, poll: Poll) {
+        self.owed_polls.insert(from, poll);
+    }
+
+    /// Whether a ruling of the group is the one that is awaited.
+    pub(super) fn awaits(&self, bid: Serial<BidNumber>) -> bool {
+        self.seat.is_awaited(bid)
     }
 
     /// The lease table. `[i]` belongs to range `i`.
-    pub(super) fn table(&self) -> Vec<Assignment> {
-        self.ranges.iter().map(|entry| entry.assignment).collect()
-    }
-
-    /// What a request in flight can still do here.
-    pub(super) fn relevance(&self, from: NodeId, message: &Message, leasing: &Leasing) -> Relevance<Message> {
-        match message {
-            Message::LeaseRequest { pair, wanted } => self.request_relevance(from, *pair, wanted, leasing),
-            Message::LookupRequest { poll, known: Some(known) } if !self.log.reaches_back_to(*known) => {
-                Relevance::Same(Message::LookupRequest { poll: *poll, known: None })
-            }
-            _ => Relevance::Live,
-        }
-    }
-
-    fn request_relevance(
-        &self,
-        from: NodeId,
-        pair: Pair<OwnerNumber, ManagerNumber>,
-        wanted: &Wanted,
-        leasing: &Leasing,
-    ) -> Relevance<Message> {
-        let Some(link) = self.links.get(&from) else { return Relevance::Always };
-        let acts_as = match link.relevance(pair, leasing.manager_checks()) {
-            Relevance::Dead => return Relevance::Dead,
-            Relevance::Same(other) => other,
-            Relevance::Live | Relevance::Always => pair,
-        };
-        // A generation that has passed counts as not listed, for good.
-        let is_present = |range: &RangeId, generation: &Generation| {
-            self.ranges.get(index(*range)).is_some_and(|entry| entry.assignment.generation == *generation)
-        };
-        let counted: Wanted =
-            wanted.iter().filter(|(range, generation)| is_present(range, generation)).map(|(r, g)| (*r, *g)).collect();
-        if acts_as == pair && counted == *wanted {
-            return Relevance::Live;
-        }
-        Relevance::Same(Message::LeaseRequest { pair: acts_as, wanted: counted })
-    }
-}
-
-/// Whether the Owner was heard of lately and no answer to it waits: what the Manager decides leaves at once.
-fn is_reachable(owner: NodeId, offers: &mut Offers<'_, Leasing>) -> bool {
-    offers.is_armed(&Timer::Heard(owner)) && !offers.is_armed(&Timer::BackOff(owner))
-}
-
-/// A free range may go to any live Owner, or to the first few from the range's place on.
-fn offer_grants(range: RangeId, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
-    let mut left = usize::from(leasing.params.candidates).wrapping_sub(1);
-    for owner in leasing.candidates(range) {
-        if is_reachable(owner, offers) {
-            offers.offer(Decision::Grant(range, owner));
-            if left == 0 {
-                return;
-            }
-            left = left.wrapping_sub(1);
-        }
+    #[cfg(test)]
+    pub(super) fn table(&self) -> Vec<super::Assignment> {
+        table::assignments(&self.ranges)
     }
 }
 
 fn index(range: RangeId) -> usize {
     usize::from(range.0)
-}
-
-fn ids(ranges: &[Part<Entry>]) -> impl Iterator<Item = (RangeId, &Entry)> {
-    (0..).map(RangeId).zip(ranges.iter().map(|entry| &**entry))
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use seedbed_model::{Canonical, NodeId, Nonce, Serial, TagKind};
 
+use super::log::Log;
 use crate::seqpair::Pair;
 
 /// A leased range of the name space, by its index in the Manager's table.
@@ -60,22 +61,41 @@ impl TagKind for PollNumber {
     const BY_NODE: bool = true;
 }
 
+/// The numbers of a Manager server's bids to the Paxos group; the scope is the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BidNumber {}
+impl TagKind for BidNumber {
+    const ID: u16 = 6;
+    const NAME: &'static str = "bid";
+    const BY_NODE: bool = true;
+}
+
 /// A lease generation: "every new lease assignment is done with a new lease generation number" (PRS §4.1).
 ///
-/// A Manager that restarts does not know the numbers it gave, so its nonce comes first, as in PRS's ownership handle.
+/// The term of the leader comes first, as the Manager's nonce does in PRS's ownership handle: a leader numbers in its own
+/// term alone, so no two leaders ever give one number. A Manager without a group has its incarnation's nonce for a term.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Generation(Serial<GenerationNumber>);
 
 impl Generation {
     /// The first generation that an incarnation of the Manager gives to a range.
-    pub(super) fn first(manager: Nonce, range: RangeId) -> Self {
-        Generation(Serial::before_first(manager, u16::from(range.0)))
+    pub(super) fn first(term: Nonce, range: RangeId) -> Self {
+        Generation(Serial::before_first(term, u16::from(range.0)))
     }
 
-    /// The generation after this one. For the Manager alone.
+    /// The generation after this one, given in `term`. For its leader alone.
     #[must_use]
-    pub(super) fn next(self) -> Self {
-        Generation(self.0.next())
+    pub(super) fn next(self, term: Nonce) -> Self {
+        if self.is_of(term) {
+            Generation(self.0.next())
+        } else {
+            Generation(Serial::before_first(term, self.0.number.scope()).next())
+        }
+    }
+
+    /// Whether it was given in `term`.
+    pub(super) fn is_of(self, term: Nonce) -> bool {
+        self.0.nonce == term
     }
 }
 
@@ -93,8 +113,18 @@ pub type Edition = Serial<LogNumber>;
 pub struct Assignment {
     /// The present generation. It is new from the moment the Manager learns that the last lease ended.
     pub generation: Generation,
+    /// The generation that the range's state goes back to through clean migrations alone: the flag "that the state was
+    /// cleanly migrated to another Owner" (Centrifuge §2.2), for whoever knows any generation from here on.
+    pub since: Generation,
     /// Who holds the lease, as far as the Manager knows.
     pub owner: Option<NodeId>,
+}
+
+impl Assignment {
+    /// A range that nobody has, and whose state is gone.
+    pub(super) fn free(generation: Generation) -> Self {
+        Assignment { generation, since: generation, owner: None }
+    }
 }
 
 /// One line of the change log.
@@ -114,6 +144,13 @@ pub struct Change {
 pub enum Offer {
     /// A new lease. In one message only: sent again, it would give a generation to a holder that lost its state.
     Grant(Generation),
+    /// A new lease for whoever has the range's state of generation `from`, handed over by its Owner of that generation.
+    Migrated {
+        /// The new generation.
+        generation: Generation,
+        /// The one that ended.
+        from: Generation,
+    },
     /// A longer time for a lease that the Owner holds.
     Renewal(Generation),
 }
@@ -122,7 +159,7 @@ impl Offer {
     /// Which generation is offered.
     pub fn generation(self) -> Generation {
         match self {
-            Offer::Grant(generation) | Offer::Renewal(generation) => generation,
+            Offer::Grant(generation) | Offer::Migrated { generation, .. } | Offer::Renewal(generation) => generation,
         }
     }
 }
@@ -145,6 +182,8 @@ pub enum Message {
         pair: Pair<OwnerNumber, ManagerNumber>,
         /// "The complete set": what is left out, the Owner does not hold.
         wanted: BTreeMap<RangeId, Generation>,
+        /// Of these ranges it has the state that another Owner handed over.
+        received: BTreeMap<RangeId, Generation>,
     },
     /// Manager to Owner, in answer or unasked: it should now hold exactly these leases.
     LeaseResponse {
@@ -152,6 +191,15 @@ pub enum Message {
         pair: Pair<ManagerNumber, OwnerNumber>,
         /// "The complete set": what is left out, the Owner must drop.
         leases: BTreeMap<RangeId, Offer>,
+        /// Of these ranges it must drop the lease, and hand over the state to the Owner named.
+        moves: BTreeMap<RangeId, NodeId>,
+    },
+    /// Owner to Owner: the state of a range, by one that dropped the lease for it (PRS §4.5, Centrifuge §2.1.2).
+    HandOver {
+        /// Which range.
+        range: RangeId,
+        /// Under which generation the state was held.
+        generation: Generation,
     },
     /// Lookup to Manager.
     LookupRequest {
@@ -169,4 +217,60 @@ pub enum Message {
         /// The news.
         news: News,
     },
+    /// Manager server to Paxos group (Figure 3).
+    GroupRequest {
+        /// To be named in the response; older bids than the latest granted are ignored.
+        bid: Serial<BidNumber>,
+        /// What is asked.
+        ask: Ask,
+    },
+    /// Paxos group to Manager server.
+    GroupResponse {
+        /// Which bid it answers.
+        bid: Serial<BidNumber>,
+        /// What the group says.
+        ruling: Ruling,
+    },
+}
+
+/// What a Manager server asks of the Paxos group (Centrifuge Figure 3).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub enum Ask {
+    /// "Can I have the leader lease?"
+    Lease,
+    /// "Renew leader lease and commit state update."
+    Renewal {
+        /// The term that it leads.
+        term: Nonce,
+        /// The state, if it changed since the last that was committed. It is whole: a later one replaces an earlier one.
+        update: Option<Register>,
+    },
+}
+
+/// What the Paxos group answers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub enum Ruling {
+    /// "No": another leads, or the term has passed.
+    No,
+    /// "Yes" to a standby.
+    Elected {
+        /// Greater than every earlier one.
+        term: Nonce,
+        /// Whether there was an earlier one.
+        earlier: bool,
+        /// The state that was committed last.
+        register: Option<Register>,
+    },
+    /// "Yes" to the leader.
+    Renewed,
+}
+
+/// What the leader keeps in the Paxos group: what a new leader cannot find out by itself. Whose leases are due when is not
+/// in it, since a new leader counts every margin anew, so that renewals need no commit; nor what is being recalled.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Register {
+    /// The lease table. `[i]` belongs to range `i`.
+    pub table: Vec<Assignment>,
+    /// Its latest changes, for Lookups.
+    pub log: Log,
 }

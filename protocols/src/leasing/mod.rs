@@ -1,41 +1,88 @@
-//! Manager-directed leasing: Centrifuge §2.1 to §2.3, PRS §4.1 to §4.4.
+//! Manager-directed leasing, whole: Centrifuge §2.1 to §2.3, PRS §2 and §4.
 //!
-//! One Manager assigns ranges to Owners by leases, recalls them, and keeps a generation number for each range. An Owner
-//! holds a range for at most a lease counted from the request that the Manager's message names; the Manager keeps it
+//! The Manager assigns ranges to Owners by leases, recalls them, moves them, and keeps a generation number for each. An
+//! Owner holds a range for at most a lease counted from the request that the Manager's message names; the Manager keeps it
 //! from others for a longer margin counted from the receipt of that request. Lookups poll the table, and tell their
 //! applications of every generation that passed: whoever kept state there must store it anew.
 //!
-//! - `message`: what is said, and the names in it
-//! - `manager`, `log`: the lease table, and its changes for Lookups
-//! - `owner`, `lookup`: the two libraries
-//! - `monitor`: single copy, generations held once, notification in time
-//! - `params`: sizes, times, mutants
+//! The Manager is one server, or a service: a leader and standbys that compete for the leader lease of a Paxos group. The
+//! group stands here as one node that is an atomic leader lease and register. What the papers' systems do differently, the
+//! parameter `variant` says.
 //!
-//! Decisions where the papers are open, each with its reason:
+//! - `message`: what is said, and the names in it
+//! - `group`, `election`: the Paxos group, and how a server comes to lead
+//! - `manager`, `table`, `log`: what the leader does; the lease table; its changes for Lookups
+//! - `partition`: who should have which range, behind a trait
+//! - `owner`, `lookup`: the two libraries
+//! - `monitor`: single copy, generations held once, one leader, notification in time, progress
+//! - `params`, `mutants`: sizes, times, derived bounds; what each mechanism is there for
+//! - `steps`: which input goes where
+//!
+//! Decisions where the papers are open, each with its reason and, where it is unsafe, the mutant that decides otherwise:
 //! - the Manager's margin counts from the *receipt of the request* that its messages name, and only for leases which
 //!   that request lists or which are granted in answer to it; Figure 5 counts from the sending of the response, by which
 //!   every response to an Owner that lost a lease puts off the notification of the loss (mutant `margin-from-send`);
-//! - a pushed message may grant: it names the latest request heard, and the Owner counts from the sending of that;
-//! - both ends drop racing messages, and requests without a race are never dropped;
+//! - (CA2) a pushed message may grant: it names the latest request heard, and the Owner counts from the sending of that
+//!   (`timer-from-receipt`);
+//! - (PA6, CA1) both ends drop racing messages, renewals too; requests without a race are never dropped
+//!   (`no-sequence-pairs`, `manager-checks-only`);
 //! - the Manager is silent to an Owner that has nothing and gets nothing;
 //! - the generation changes when the Manager learns that a lease ended, not only at the next grant, so that Lookups hear
-//!   of a loss even if nobody is left to take the range;
-//! - a Manager keeps its table in memory alone (PRS §4.4): restarted, it waits until all that it may have granted has
-//!   expired; its nonce makes its generations new. That it ever started is its only record.
+//!   of a loss even if nobody is left to take the range (`generation-kept`);
+//! - a Manager without a group keeps its table in memory alone (PRS §4.4): restarted, it waits until all that it may have
+//!   granted has expired; its nonce makes its generations new. That it ever started is its only record;
+//! - (PA1) PRS leases have Centrifuge's lengths, 60 s and 65 s (`no-margin`);
+//! - (PA2) a new leader of PRS waits a margin from its *election*: its predecessor's leader lease has ended by then, and
+//!   with it the hearing of requests. Counting from the sending of the bid would not do (`no-quarantine`);
+//! - (PA3) every number and session belongs to a *term*, which the group gives: a leader numbers in its own term alone, so
+//!   two leaders never give one number, whatever of the first was never committed;
+//! - (PA4) the notification bound is derived at [`Params::notice_needed`], that of progress at [`Params::progress_needed`];
+//! - (PA5, C8) a clean migration tells nobody of a loss, in both variants where `migration` is on: PRS has it in its
+//!   augmented version (§4.5);
+//! - (PA7) a handle is a generation: that none is held again after its loss is the continuity of what it stands for;
+//! - a leader acts only within its leader lease, which it counts from the sending of its bid and the group for longer from
+//!   granting it, as Owner and Manager do (`leader-from-receipt`, `old-leader-serves`). A server that asks for the lease
+//!   while the group thinks that it has it gets a new term at once: whoever asks does not lead;
+//! - a state update is conditional on the term, which Figure 3 does not say (`any-leader-commits`);
+//! - (CA3) a new leader is to Owners a Manager that restarted: a new session, in which nothing is dropped;
+//! - (CA4) it counts a whole margin anew for all that it reads as held (`margins-not-restarted`);
+//! - (CA5) grants and new generations are committed before anybody hears of them (`reply-before-commit`); renewals and
+//!   recalls are not: what a new leader does not know of them, it waits for or hears from the Owner. While a change is
+//!   under way to the group the leader decides nothing else;
+//! - (C7) a range moves in four messages: the recall names the new Owner; the old one drops the lease, and then sends the
+//!   state (`hand-over-under-lease`); the new one reports it; the Manager grants. Until it is reported, the range is kept
+//!   free under its old number, and lost when the margin of the old lease ends. The new Owner takes the lease only with
+//!   the state that it was given for (`migrated-unchecked`);
+//! - (CA6) the flag is the generation since which nothing was lost, so that it speaks for all changes that a silent Lookup
+//!   missed (`flag-of-last-change`, `migrated-on-crash`). Ranges here are cells that are not split: what an Owner retains
+//!   of a range that is split in two does not change, and keeps its number;
+//! - (CA7) a recall that gets no answer is waited for until the margin ends;
+//! - (CA8) the log is truncated by length, not by age; who knows an edition before it gets a snapshot, and compares
+//!   (`truncated-without-snapshot`, `no-snapshot-diff`);
+//! - a partitioner drives the assignment or none does; safety hangs on it in no case (`partitioner-overlaps`).
 
+mod election;
+mod group;
 mod log;
 mod lookup;
 mod manager;
 mod message;
 mod monitor;
+mod mutants;
 mod owner;
 mod params;
+mod partition;
 #[cfg(test)]
 mod play;
+#[cfg(test)]
+mod service_tests;
+mod steps;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use seedbed_model::{
     Canonical, ClockBound, Context, Event, Input, Mutants, Never, NodeId, Nonce, Offers, Property, Protocol, Relevance,
@@ -44,18 +91,22 @@ use seedbed_model::{
 
 use crate::seqpair::Checks;
 
+pub use group::Group;
 pub use log::Log;
 pub use lookup::Lookup;
 pub use manager::Manager;
 pub use message::{
-    Assignment, Change, Edition, Generation, GenerationNumber, LogNumber, ManagerNumber, Message, News, Offer,
-    OwnerNumber, PollNumber, RangeId,
+    Ask, Assignment, BidNumber, Change, Edition, Generation, GenerationNumber, LogNumber, ManagerNumber, Message, News,
+    Offer, OwnerNumber, PollNumber, RangeId, Register, Ruling,
 };
 pub use monitor::Monitor;
+pub use mutants::*;
 pub use owner::Owner;
 pub use params::*;
+pub use partition::{ConsistentHashing, Fixed, Partitioner, VIRTUAL_NODES, rebalanced};
+pub use table::Recall;
 
-/// The Manager's id.
+/// The Manager's id: of the only server, or of the first.
 pub const MANAGER: NodeId = NodeId(0);
 
 /// The protocol.
@@ -63,17 +114,21 @@ pub const MANAGER: NodeId = NodeId(0);
 pub struct Leasing {
     params: Params,
     mutants: Mutants,
+    /// `None`: free.
+    partitioner: Option<Arc<dyn Partitioner>>,
 }
 
 /// A node's volatile state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub enum State {
-    /// Node 0.
+    /// Node 0, and the other servers of the Manager service, which come after the Lookups.
     Manager(Manager),
-    /// The nodes after it.
+    /// The nodes after node 0.
     Owner(Owner),
     /// The nodes after those.
     Lookup(Lookup),
+    /// The last node, where there is one.
+    Group(Group),
 }
 
 /// The timers of all roles.
@@ -84,15 +139,23 @@ pub enum Timer {
     Heard(NodeId),
     /// At the Manager: the range is kept from all but its Owner.
     Unavailable(RangeId),
-    /// At the Manager, after a restart: an earlier incarnation's leases may be held.
+    /// At the Manager, after a restart or a failover: leases of an earlier incarnation or leader may be held.
     Quarantine,
+    /// At a Manager server: the next bid to the group is to be sent.
+    NextBid,
+    /// At a Manager server: the leader lease counted from the sending of the latest bid.
+    Bid,
+    /// At a Manager server: its leader lease is held.
+    Lead,
+    /// At the group: nobody else is elected.
+    Leader,
     /// At the Manager and at an Owner: a message of this Owner's link was dropped as racing.
     BackOff(NodeId),
     /// At an Owner: the next request is to be sent.
     Renew,
     /// At an Owner: the lease counted from the sending of the latest request.
     Request,
-    /// At an Owner: the range's lease is held.
+    /// At an Owner: the range's lease is held, or its state kept that was handed over.
     Lease(RangeId),
     /// At a Lookup: the next poll is to be sent.
     Poll,
@@ -109,6 +172,8 @@ pub enum Decision {
     Grant(RangeId, NodeId),
     /// Take a range back from a live Owner.
     Recall(RangeId),
+    /// Take a range back, and let its state go to this live Owner, which then gets the lease.
+    Move(RangeId, NodeId),
 }
 
 /// What the Manager writes down.
@@ -134,6 +199,17 @@ pub enum Observation {
         range: RangeId,
         /// Under which generation.
         generation: Generation,
+        /// With the state of that generation, which was handed over; `None`: with none.
+        from: Option<Generation>,
+        /// With whose state the Manager gave it.
+        migrated: Option<Generation>,
+    },
+    /// An Owner no longer holds it, and has sent the state that it kept there to another.
+    Moved {
+        /// Which.
+        range: RangeId,
+        /// Under which generation.
+        generation: Generation,
     },
     /// An Owner no longer holds it, and the state it kept there is gone.
     Lost {
@@ -151,8 +227,19 @@ pub enum Observation {
         /// The present generation.
         generation: Generation,
     },
+    /// A Lookup learns of a generation to which the state was migrated, and has nothing to tell.
+    Kept {
+        /// Which.
+        range: RangeId,
+        /// The present generation.
+        generation: Generation,
+    },
     /// A Lookup tells its application that everything is lost.
     Disconnected,
+    /// A Manager server leads from here on.
+    Leads,
+    /// It leads no longer.
+    Deposed,
 }
 
 /// Whether a node that dropped a message must wait before it sends anew.
@@ -160,6 +247,15 @@ pub enum Observation {
 enum BackOff {
     Begun,
     Over,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Manager,
+    Owner,
+    Lookup,
+    Group,
 }
 
 impl Leasing {
@@ -177,6 +273,49 @@ impl Leasing {
     fn lookups(&self) -> impl Iterator<Item = NodeId> + use<> {
         let before = self.params.owners;
         (1..=self.params.lookups).map(move |number| NodeId(before + number))
+    }
+
+    /// Every server of the Manager service.
+    fn managers(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let before = self.params.owners + self.params.lookups;
+        std::iter::once(MANAGER).chain((1..self.params.managers).map(move |number| NodeId(before + number)))
+    }
+
+    /// The Paxos group, where there is one.
+    fn group(&self) -> NodeId {
+        NodeId(self.params.owners + self.params.lookups + self.params.managers)
+    }
+
+    fn has_no_group(&self) -> bool {
+        self.params.group == GroupKind::None
+    }
+
+    /// Whether the leader's state is the group's.
+    fn commits(&self) -> bool {
+        self.params.variant == Variant::Centrifuge
+    }
+
+    /// The leader, where no other can be.
+    fn only_manager(&self) -> Option<NodeId> {
+        (self.params.managers == 1).then_some(MANAGER)
+    }
+
+    /// To the leader, or to all servers while it is not known: "they will only ever get a response from the leader".
+    fn send_to_manager(&self, leader: Option<NodeId>, message: Message, cx: &mut Context<'_, Self>) {
+        match leader {
+            Some(leader) => cx.send(leader, message),
+            None => self.managers().for_each(|manager| cx.send(manager, message.clone())),
+        }
+    }
+
+    fn role(&self, node: NodeId) -> Role {
+        match node.0 {
+            0 => Role::Manager,
+            id if id <= self.params.owners => Role::Owner,
+            id if id <= self.params.owners + self.params.lookups => Role::Lookup,
+            _ if node == self.group() => Role::Group,
+            _ => Role::Manager,
+        }
     }
 
     fn ranges(&self) -> impl Iterator<Item = RangeId> + use<> {
@@ -228,14 +367,18 @@ impl Protocol for Leasing {
     fn nodes(&self) -> Vec<String> {
         let owners = (1..=self.params.owners).map(|number| format!("owner-{number}"));
         let lookups = (1..=self.params.lookups).map(|number| format!("lookup-{number}"));
-        std::iter::once("manager".to_owned()).chain(owners).chain(lookups).collect()
+        let first = if self.params.managers == 1 { "manager" } else { "manager-1" };
+        let managers = (2..=self.params.managers).map(|number| format!("manager-{number}"));
+        let group = (!self.has_no_group()).then(|| "group".to_owned());
+        std::iter::once(first.to_owned()).chain(owners).chain(lookups).chain(managers).chain(group).collect()
     }
 
     fn start(&self, durable: &Durable, nonce: Nonce, cx: &mut Context<'_, Self>) -> State {
-        match cx.node() {
-            MANAGER => State::Manager(Manager::start(self, durable.was_started, nonce, cx)),
-            node if node.0 <= self.params.owners => State::Owner(Owner::start(self, nonce, cx)),
-            _ => State::Lookup(Lookup::start(self, nonce, cx)),
+        match self.role(cx.node()) {
+            Role::Manager => State::Manager(Manager::start(self, durable.was_started, nonce, cx)),
+            Role::Owner => State::Owner(Owner::start(self, nonce, cx)),
+            Role::Lookup => State::Lookup(Lookup::start(self, nonce, cx)),
+            Role::Group => State::Group(Group::start(nonce)),
         }
     }
 
@@ -244,6 +387,7 @@ impl Protocol for Leasing {
             State::Manager(manager) => self.step_manager(manager, input, cx),
             State::Owner(owner) => self.step_owner(owner, input, cx),
             State::Lookup(lookup) => self.step_lookup(lookup, input, cx),
+            State::Group(group) => self.step_group(group, input, cx),
         }
     }
 
@@ -264,6 +408,10 @@ impl Protocol for Leasing {
             (State::Owner(owner), Timer::Lease(range)) => {
                 owner.generation(*range).map(|generation| Observation::Lost { range: *range, generation })
             }
+            (State::Manager(manager), Timer::Lead) => {
+                let ends = manager.is_in_office() && !self.mutants.has(OLD_LEADER_SERVES);
+                ends.then_some(Observation::Deposed)
+            }
             _ => None,
         }
     }
@@ -279,21 +427,33 @@ impl Protocol for Leasing {
     fn relevance(&self, _: NodeId, to: &State, from: NodeId, message: &Message) -> Relevance<Message> {
         match (to, message) {
             (State::Manager(manager), _) => manager.relevance(from, message, self),
-            (State::Owner(owner), Message::LeaseResponse { pair, leases }) => owner.relevance(*pair, leases, self),
+            (State::Owner(owner), _) => owner.relevance(message, self),
             (State::Lookup(lookup), Message::LookupResponse { poll, .. }) => lookup.relevance(*poll),
             _ => Relevance::Always,
         }
     }
 
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
-        vec![self.owners().collect(), self.lookups().collect()]
+        let mut classes: Vec<Vec<NodeId>> = vec![self.owners().collect(), self.lookups().collect()];
+        if self.params.managers > 1 {
+            classes.push(self.managers().collect());
+        }
+        classes
     }
 
-    /// The Manager's clock is the unit; an Owner's or a Lookup's may be slower or faster by so much (§2.3.1).
+    fn stands_for(&self, node: NodeId) -> Option<&'static str> {
+        (self.role(node) == Role::Group).then_some("the Paxos group, as a leader lease and a register")
+    }
+
+    /// The Manager's clock is the unit, or the fastest server's; an Owner's or a Lookup's may be slower or faster by so much
+    /// (§2.3.1).
     fn clock(&self, node: NodeId) -> ClockBound {
-        match node {
-            MANAGER => ClockBound::EXACT,
-            _ => ClockBound {
+        match self.role(node) {
+            Role::Manager if !self.has_no_group() => {
+                ClockBound { longest: self.params.manager_longest, ..ClockBound::EXACT }
+            }
+            Role::Manager | Role::Group => ClockBound::EXACT,
+            Role::Owner | Role::Lookup => ClockBound {
                 shortest: self.params.owner_shortest,
                 longest: self.params.owner_longest,
                 ..ClockBound::EXACT
@@ -304,51 +464,5 @@ impl Protocol for Leasing {
     /// Without nonces, numbers of a forgotten incarnation are compared with those of the present one.
     fn tags_are_ranked(&self) -> bool {
         !self.mutants.has(NO_NONCE)
-    }
-}
-
-impl Leasing {
-    fn step_manager(&self, manager: &mut Manager, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        match input {
-            Input::Message { from, message: Message::LeaseRequest { pair, wanted } } => {
-                manager.on_request(from, pair, &wanted, self, cx);
-            }
-            Input::Message { from, message: Message::LookupRequest { poll, known } } => {
-                let news = manager.log().news(known, manager.table());
-                cx.send(from, Message::LookupResponse { poll, edition: manager.log().edition(), news });
-            }
-            Input::Decision(Decision::Grant(range, owner)) => manager.grant(range, owner, self, cx),
-            Input::Decision(Decision::Recall(range)) => manager.recall(range, self, cx),
-            Input::Durable(Record::Started) | Input::Timer(Timer::Quarantine) => manager.on_ready(),
-            Input::Timer(Timer::Unavailable(range)) => manager.on_unavailable_end(range, self, cx),
-            Input::Timer(Timer::BackOff(owner)) => manager.on_back_off(owner, self, cx),
-            Input::Timer(Timer::Heard(_)) => cx.mark("owner-silent"),
-            _ => cx.mark("input out of place"),
-        }
-    }
-
-    fn step_owner(&self, owner: &mut Owner, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        match input {
-            Input::Message { message: Message::LeaseResponse { pair, leases }, .. } => {
-                owner.on_response(pair, &leases, self, cx);
-            }
-            Input::Timer(Timer::Renew | Timer::BackOff(_)) => owner.request(self, cx),
-            Input::Timer(Timer::Lease(range)) => owner.on_lease_end(range),
-            // Whether it is armed is all that counts.
-            Input::Timer(Timer::Request) => {}
-            _ => cx.mark("input out of place"),
-        }
-    }
-
-    fn step_lookup(&self, lookup: &mut Lookup, input: Input<Self>, cx: &mut Context<'_, Self>) {
-        match input {
-            Input::Message { message: Message::LookupResponse { poll, edition, news }, .. } => {
-                lookup.on_response(poll, edition, news, self, cx);
-            }
-            Input::Timer(Timer::Poll) => lookup.poll(self, cx),
-            Input::Timer(Timer::Contact) => lookup.on_contact_end(self, cx),
-            Input::Timer(Timer::Asked) => {}
-            _ => cx.mark("input out of place"),
-        }
     }
 }

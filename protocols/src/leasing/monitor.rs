@@ -2,13 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, Event, NodeId, Property, Watch};
+use seedbed_model::{Canonical, Event, NodeId, Property, Span, Watch};
 
 use super::message::{Generation, RangeId};
 use super::{Leasing, Observation};
 
 const SINGLE_COPY: &str = "single-copy";
 const GENERATION_ONCE: &str = "generation-once";
+const SETTLED: &str = "settled";
+
+/// The deadline of `settled`: no loss has it.
+const PROGRESS: u32 = u32::MAX;
+
+const CLEAN_MIGRATION: &str = "clean-migration";
+const ONE_LEADER: &str = "one-leader";
 const NOTIFICATION: &str = "recovery-notification";
 
 /// What the properties remember.
@@ -18,6 +25,8 @@ pub struct Monitor {
     lives: BTreeMap<RangeId, Life>,
     /// What each Lookup in contact told its application: the range's state is that of this generation or lost.
     told: BTreeMap<(NodeId, RangeId), Generation>,
+    /// Which Manager server leads.
+    leader: Option<NodeId>,
     /// Losses that a Lookup has yet to tell, each with its deadline's id. No map in it is empty.
     untold: BTreeMap<(NodeId, RangeId), BTreeMap<Generation, u32>>,
 }
@@ -26,7 +35,7 @@ pub struct Monitor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 struct Life {
     generation: Generation,
-    /// Who holds it; `None` once it is lost.
+    /// Who holds it; `None` once it is lost, or moved elsewhere.
     holder: Option<NodeId>,
 }
 
@@ -49,11 +58,22 @@ pub(super) fn properties() -> Vec<Property> {
         Property::always(SINGLE_COPY, "no two Owners hold a range at one instant (Centrifuge §2.3.1, PRS §2.1)"),
         Property::always(
             GENERATION_ONCE,
-            "once a generation of a range is lost, neither it nor an earlier one is held (PRS §4.1)",
+            "once a generation of a range is lost, nobody holds it or an earlier one again, so that a handle, which is a \
+             generation, cannot outlive a break (PRS §4.1, §4.3)",
         ),
+        Property::always(
+            CLEAN_MIGRATION,
+            "a lease that was given as cleanly migrated is held with the state of the lease before it (Centrifuge §2.1.2)",
+        ),
+        Property::always(ONE_LEADER, "no two Manager servers lead at one instant (Centrifuge §2.1.1, PRS §4.4)"),
         Property::within(
             NOTIFICATION,
             "every loss at an Owner reaches the application of every Lookup in contact within `notice` (PRS §2.1)",
+        ),
+        Property::within(
+            SETTLED,
+            "after the last fault is healed, every range has an Owner and every Lookup in contact the newest table within \
+             `progress`, where a partitioner drives the assignment (Centrifuge §2.1.2, §2.2)",
         ),
         Property::sometimes("grant", "a free range is granted"),
         Property::sometimes("renewal", "a held lease gets longer"),
@@ -62,6 +82,10 @@ pub(super) fn properties() -> Vec<Property> {
         Property::sometimes("race-dropped", "two messages cross, and one is dropped for it"),
         Property::sometimes("renewal-refused", "an Owner refuses the renewal of a lease it does not know"),
         Property::sometimes("owner-restarted", "an Owner that held a lease crashes"),
+        Property::sometimes("failover", "a server leads after another term"),
+        Property::sometimes("lease-resumed", "a lease that an earlier leader granted gets longer under a new one"),
+        Property::sometimes("migrated", "a range's state arrives where it was to go, and the lease with it"),
+        Property::sometimes("kept", "a Lookup learns that a range was cleanly migrated, and is silent"),
         Property::sometimes("notified", "a Lookup tells its application of a loss"),
     ]
 }
@@ -69,8 +93,18 @@ pub(super) fn properties() -> Vec<Property> {
 impl Leasing {
     pub(super) fn fold(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Leasing>, watch: &mut Watch<'_>) {
         match event {
-            Event::Observed(Observation::Held { range, generation }) => monitor.hold(node, *range, *generation, watch),
-            Event::Observed(Observation::Lost { range, generation }) => {
+            Event::Observed(Observation::Held { range, generation, from, migrated }) => {
+                monitor.hold(node, *range, *generation, watch);
+                if from != migrated {
+                    let words = format!("{node:?} holds {range:?} at {generation:?} without the state of {migrated:?}");
+                    watch.violated(CLEAN_MIGRATION, words);
+                }
+                if let Some(from) = from {
+                    monitor.revive(*range, *from, watch);
+                }
+            }
+            // What is under way may never arrive: it is lost, unless it does.
+            Event::Observed(Observation::Lost { range, generation } | Observation::Moved { range, generation }) => {
                 self.lose(monitor, node, *range, *generation, watch)
             }
             Event::Observed(Observation::Connected(generations)) => {
@@ -79,8 +113,15 @@ impl Leasing {
             Event::Observed(Observation::Notified { range, generation }) => {
                 monitor.tell(node, *range, *generation, watch)
             }
+            Event::Observed(Observation::Kept { range, generation }) => {
+                monitor.told.insert((node, *range), *generation);
+            }
+            Event::Observed(Observation::Leads) => monitor.lead(node, watch),
+            Event::Observed(Observation::Deposed) => monitor.leader = monitor.leader.filter(|leader| *leader != node),
             Event::Observed(Observation::Disconnected) => monitor.disconnect(node, watch),
             Event::Crashed => self.crash(monitor, node, watch),
+            Event::Healed if self.params.progress > Span::ZERO => watch.set_deadline(PROGRESS, self.params.progress),
+            Event::Deadline(PROGRESS) => self.check_settled(monitor, watch),
             Event::Deadline(id) => self.miss(monitor, *id, watch),
             _ => {}
         }
@@ -120,6 +161,23 @@ impl Leasing {
             self.lose(monitor, node, range, life.generation, watch);
         }
         monitor.disconnect(node, watch);
+        monitor.leader = monitor.leader.filter(|leader| *leader != node);
+    }
+
+    /// Every range has an Owner, and whoever is in contact knows which lease it is.
+    fn check_settled(&self, monitor: &Monitor, watch: &mut Watch<'_>) {
+        let life = |range| monitor.lives.get(&range).filter(|life| life.holder.is_some());
+        if let Some(range) = self.ranges().find(|range| life(*range).is_none()) {
+            watch.violated(SETTLED, format!("nobody holds {range:?}, {} after the last fault", self.params.progress));
+        }
+        let is_late = |((_, range), told): &(&(NodeId, RangeId), &Generation)| {
+            life(*range).is_some_and(|life| life.generation != **told)
+        };
+        if let Some(((lookup, range), told)) = monitor.told.iter().find(is_late) {
+            let words =
+                format!("{lookup:?} knows {told:?} of {range:?}, {} after the last fault", self.params.progress);
+            watch.violated(SETTLED, words);
+        }
     }
 
     fn miss(&self, monitor: &mut Monitor, id: u32, watch: &mut Watch<'_>) {
@@ -161,6 +219,21 @@ impl Monitor {
                 watch.violated(GENERATION_ONCE, words);
             }
             _ => {}
+        }
+    }
+
+    /// The state of the generation was not lost after all.
+    fn revive(&mut self, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
+        let lookups: Vec<NodeId> =
+            self.untold.keys().filter(|(_, other)| *other == range).map(|(lookup, _)| *lookup).collect();
+        for lookup in lookups {
+            self.settle(lookup, range, |moved| moved == generation, &mut |id| watch.clear_deadline(id));
+        }
+    }
+
+    fn lead(&mut self, node: NodeId, watch: &mut Watch<'_>) {
+        if let Some(other) = self.leader.replace(node).filter(|other| *other != node) {
+            watch.violated(ONE_LEADER, format!("{other:?} leads, and {node:?} too"));
         }
     }
 

@@ -2,118 +2,172 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, Context, Nonce, Part, Relevance};
+use seedbed_model::{Canonical, Context, NodeId, Nonce, Part, Relevance};
 
 use super::message::{Generation, ManagerNumber, Message, Offer, OwnerNumber, RangeId};
-use super::params::{RENEWAL_AFTER_RESTART, TIMER_FROM_RECEIPT};
-use super::{BackOff, Leasing, MANAGER, Observation, Timer};
+use super::mutants::{
+    HAND_OVER_UNDER_LEASE, MIGRATED_UNCHECKED, RENEWAL_AFTER_RESTART, STICK_TO_LEADER, TIMER_FROM_RECEIPT,
+};
+use super::{BackOff, Leasing, Observation, Timer};
 use crate::seqpair::{Link, Pair, Verdict};
 
 type Cx<'a> = Context<'a, Leasing>;
 
 /// An Owner's volatile state.
 ///
-/// It holds range `i` exactly while `holdings[i]` is set *and* the range's `Lease` timer is armed.
+/// 1. it holds range `i` exactly while `holdings[i]` is `Held` *and* the range's `Lease` timer is armed;
+/// 2. it has the state of a range that another Owner handed over exactly while that is `Received` and the timer armed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Owner {
-    /// Its end of the link to the Manager.
+    /// Its end of the link to the Manager; a new leader of the Manager service is to it the Manager restarted.
     link: Link<OwnerNumber, ManagerNumber>,
-    /// The generation of each range's lease, if it has one.
-    holdings: Vec<Part<Option<Generation>>>,
+    /// Which Manager server answered the latest request, if one did. The only one, where there is one.
+    leader: Option<NodeId>,
+    /// `[i]` belongs to range `i`.
+    holdings: Vec<Part<Holding>>,
+}
+
+/// What an Owner has of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub(super) enum Holding {
+    /// Nothing.
+    Nothing,
+    /// State without a lease: that of this generation, handed over.
+    Received(Generation),
+    /// The lease of this generation.
+    Held(Generation),
 }
 
 impl Owner {
     pub(super) fn start(leasing: &Leasing, nonce: Nonce, cx: &mut Cx<'_>) -> Self {
         let mut owner = Owner {
             link: Link::new(nonce, cx.node().0),
-            holdings: leasing.ranges().map(|_| Part::new(None)).collect(),
+            leader: leasing.only_manager(),
+            holdings: leasing.ranges().map(|_| Part::new(Holding::Nothing)).collect(),
         };
         owner.request(leasing, cx);
         owner
     }
 
-    /// Asks for the renewal of everything held; what is left out is dropped thereby.
+    /// Asks for the renewal of everything held; what is left out is dropped thereby. "Unless that server becomes
+    /// unresponsive", the request goes to the leader alone (Centrifuge §2.1.1); else to all, of whom the leader answers.
     pub(super) fn request(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
         self.forget_expired(cx);
-        let wanted =
-            ids(&self.holdings).filter_map(|(range, held)| held.map(|generation| (range, generation))).collect();
+        let (mut wanted, mut received) = (BTreeMap::new(), BTreeMap::new());
+        for (range, holding) in ids(&self.holdings) {
+            match holding {
+                Holding::Nothing => {}
+                Holding::Received(generation) => drop(received.insert(range, generation)),
+                Holding::Held(generation) => drop(wanted.insert(range, generation)),
+            }
+        }
         // §2.3.1: the Owner's timer starts at the sending, before the Manager's can.
         cx.set(Timer::Request, leasing.params.lease);
         cx.set(Timer::Renew, leasing.params.renew);
         cx.cancel(Timer::BackOff(cx.node()));
-        cx.send(MANAGER, Message::LeaseRequest { pair: self.link.outgoing(), wanted });
+        let request = Message::LeaseRequest { pair: self.link.outgoing(), wanted, received };
+        leasing.send_to_manager(self.leader, request, cx);
+        if !leasing.mutants.has(STICK_TO_LEADER) {
+            self.leader = leasing.only_manager();
+        }
     }
 
     /// A lease whose timer is not armed has ended, whether or not its firing has come.
     fn forget_expired(&mut self, cx: &mut Cx<'_>) {
-        for (range, held) in ids_mut(&mut self.holdings) {
-            if held.is_some() && !cx.is_armed(&Timer::Lease(range)) {
-                **held = None;
+        for (range, holding) in ids_mut(&mut self.holdings) {
+            if **holding != Holding::Nothing && !cx.is_armed(&Timer::Lease(range)) {
+                **holding = Holding::Nothing;
                 cx.cancel(Timer::Lease(range));
             }
         }
     }
 
-    pub(super) fn on_response(
-        &mut self,
-        pair: Pair<ManagerNumber, OwnerNumber>,
-        leases: &BTreeMap<RangeId, Offer>,
-        leasing: &Leasing,
-        cx: &mut Cx<'_>,
-    ) {
-        match self.link.admit(pair, leasing.owner_checks()) {
-            Verdict::Stale => cx.mark("stale-response"),
+    pub(super) fn on_response(&mut self, from: NodeId, response: &Response<'_>, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let verdict = self.link.admit(response.pair, leasing.owner_checks());
+        if verdict == Verdict::Stale {
+            return cx.mark("stale-response");
+        }
+        self.leader = Some(from);
+        match verdict {
+            Verdict::Stale => {}
             Verdict::Race => {
                 cx.mark("race-dropped");
                 if leasing.backs_off(cx.node(), cx) == BackOff::Over {
                     self.request(leasing, cx);
                 }
             }
-            // A Manager that restarted: it learns of this Owner at once. Leases of the old one end by themselves.
+            // A Manager that restarted, or a new leader: it learns of this Owner at once, and of its leases.
             Verdict::NewSession => self.request(leasing, cx),
-            Verdict::Fresh => self.take_in(leases, leasing, cx),
+            Verdict::Fresh => self.take_in(response, leasing, cx),
         }
     }
 
     /// The complete set: drops what is not in it, renews what is held, and tells the Manager of the rest.
-    fn take_in(&mut self, leases: &BTreeMap<RangeId, Offer>, leasing: &Leasing, cx: &mut Cx<'_>) {
+    fn take_in(&mut self, response: &Response<'_>, leasing: &Leasing, cx: &mut Cx<'_>) {
         self.forget_expired(cx);
         let mut must_tell = cx.is_armed(&Timer::BackOff(cx.node()));
-        for (range, held) in ids_mut(&mut self.holdings) {
-            must_tell |= take_in_one(range, held, leases.get(&range).copied(), leasing, cx) == Told::Must;
+        for (range, holding) in ids_mut(&mut self.holdings) {
+            let told = match response.moves.get(&range) {
+                Some(to) => hand_over(range, holding, *to, leasing, cx),
+                None => take_in_one(range, holding, response.leases.get(&range).copied(), leasing, cx),
+            };
+            must_tell |= told == Told::Must;
         }
         if must_tell {
             self.request(leasing, cx);
         }
     }
 
+    /// Another Owner's state of a range, for which the Manager will give the lease once it knows. It is kept for as long as
+    /// a lease, no longer: by then the Manager has given it up.
+    pub(super) fn on_hand_over(&mut self, range: RangeId, generation: Generation, leasing: &Leasing, cx: &mut Cx<'_>) {
+        self.forget_expired(cx);
+        let Some(holding) = self.holdings.get_mut(usize::from(range.0)) else { return cx.mark("state of no range") };
+        match **holding {
+            Holding::Received(before) if before >= generation => return cx.mark("state-too-late"),
+            Holding::Held(_) => return cx.mark("state-too-late"),
+            Holding::Received(_) | Holding::Nothing => {}
+        }
+        **holding = Holding::Received(generation);
+        cx.set(Timer::Lease(range), leasing.params.lease);
+        self.request(leasing, cx);
+    }
+
     pub(super) fn on_lease_end(&mut self, range: RangeId) {
-        *self.holdings[usize::from(range.0)] = None;
+        *self.holdings[usize::from(range.0)] = Holding::Nothing;
     }
 
     /// The generation of the range's lease: what a lapse of its timer ends.
     pub(super) fn generation(&self, range: RangeId) -> Option<Generation> {
-        *self.holdings[usize::from(range.0)]
+        match *self.holdings[usize::from(range.0)] {
+            Holding::Held(generation) => Some(generation),
+            Holding::Received(_) | Holding::Nothing => None,
+        }
     }
 
     /// What a response in flight can still do here.
-    pub(super) fn relevance(
-        &self,
-        pair: Pair<ManagerNumber, OwnerNumber>,
-        leases: &BTreeMap<RangeId, Offer>,
-        leasing: &Leasing,
-    ) -> Relevance<Message> {
+    pub(super) fn relevance(&self, message: &Message, leasing: &Leasing) -> Relevance<Message> {
+        let Message::LeaseResponse { pair, leases, moves } = message else { return Relevance::Live };
         let checks = leasing.owner_checks();
-        match self.link.relevance(pair, checks) {
+        match self.link.relevance(*pair, checks) {
             Relevance::Dead => Relevance::Dead,
             // A racing response is dropped whatever it says.
             Relevance::Same(pair) if checks.race => {
-                Relevance::Same(Message::LeaseResponse { pair, leases: BTreeMap::new() })
+                Relevance::Same(Message::LeaseResponse { pair, leases: BTreeMap::new(), moves: BTreeMap::new() })
             }
-            Relevance::Same(pair) => Relevance::Same(Message::LeaseResponse { pair, leases: leases.clone() }),
+            Relevance::Same(pair) => {
+                Relevance::Same(Message::LeaseResponse { pair, leases: leases.clone(), moves: moves.clone() })
+            }
             Relevance::Live | Relevance::Always => Relevance::Live,
         }
     }
+}
+
+/// A response of the Manager.
+pub(super) struct Response<'a> {
+    pub(super) pair: Pair<ManagerNumber, OwnerNumber>,
+    pub(super) leases: &'a BTreeMap<RangeId, Offer>,
+    pub(super) moves: &'a BTreeMap<RangeId, NodeId>,
 }
 
 /// Whether the Manager must hear of what became of an offer.
@@ -125,33 +179,61 @@ enum Told {
 
 fn take_in_one(
     range: RangeId,
-    held: &mut Option<Generation>,
+    holding: &mut Holding,
     offer: Option<Offer>,
     leasing: &Leasing,
     cx: &mut Cx<'_>,
 ) -> Told {
-    match (*held, offer) {
-        (None, None) => Told::NeedNot,
-        (Some(generation), None) => {
-            lose(range, generation, held, cx);
+    match (*holding, offer) {
+        (Holding::Nothing | Holding::Received(_), None) => Told::NeedNot,
+        (Holding::Held(generation), Some(offer)) if offer.generation() == generation => renew(range, leasing, cx),
+        (Holding::Held(generation), None) => {
+            lose(range, generation, holding, cx);
             Told::Must
         }
-        (Some(generation), Some(offer)) if offer.generation() == generation => renew(range, leasing, cx),
+        (before, Some(Offer::Migrated { generation, from })) => {
+            let has_state = before == Holding::Received(from);
+            if !has_state && !leasing.mutants.has(MIGRATED_UNCHECKED) {
+                cx.mark("migrated-refused");
+                return Told::Must;
+            }
+            accept(
+                range,
+                holding,
+                Lease { generation, from: has_state.then_some(from), migrated: Some(from) },
+                leasing,
+                cx,
+            )
+        }
         (_, Some(Offer::Renewal(_))) if !leasing.mutants.has(RENEWAL_AFTER_RESTART) => {
             cx.mark("renewal-refused");
             Told::Must
         }
         (before, Some(offer)) => {
-            if let Some(generation) = before {
-                lose(range, generation, held, cx);
+            if let Holding::Held(generation) = before {
+                lose(range, generation, holding, cx);
             }
-            accept(range, offer.generation(), held, leasing, cx)
+            accept(range, holding, Lease { generation: offer.generation(), from: None, migrated: None }, leasing, cx)
         }
     }
 }
 
-fn lose(range: RangeId, generation: Generation, held: &mut Option<Generation>, cx: &mut Cx<'_>) {
-    *held = None;
+/// "Nodes are notified" of a transfer, "so that they can move state with the lease" (Centrifuge §2.1.2): first the lease is
+/// dropped, and then the state leaves.
+fn hand_over(range: RangeId, holding: &mut Holding, to: NodeId, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
+    let Holding::Held(generation) = *holding else { return Told::NeedNot };
+    cx.send(to, Message::HandOver { range, generation });
+    if leasing.mutants.has(HAND_OVER_UNDER_LEASE) {
+        return Told::NeedNot;
+    }
+    *holding = Holding::Nothing;
+    cx.cancel(Timer::Lease(range));
+    cx.observe(Observation::Moved { range, generation });
+    Told::Must
+}
+
+fn lose(range: RangeId, generation: Generation, holding: &mut Holding, cx: &mut Cx<'_>) {
+    *holding = Holding::Nothing;
     cx.cancel(Timer::Lease(range));
     cx.observe(Observation::Lost { range, generation });
 }
@@ -164,20 +246,22 @@ fn renew(range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
     Told::NeedNot
 }
 
-fn accept(
-    range: RangeId,
+/// A lease to be held, and whose state comes with it.
+struct Lease {
     generation: Generation,
-    held: &mut Option<Generation>,
-    leasing: &Leasing,
-    cx: &mut Cx<'_>,
-) -> Told {
+    from: Option<Generation>,
+    migrated: Option<Generation>,
+}
+
+fn accept(range: RangeId, holding: &mut Holding, lease: Lease, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
     if !may_date(leasing, cx) {
         cx.mark("grant-too-late");
         return Told::Must;
     }
-    *held = Some(generation);
+    let Lease { generation, from, migrated } = lease;
+    *holding = Holding::Held(generation);
     date(range, leasing, cx);
-    cx.observe(Observation::Held { range, generation });
+    cx.observe(Observation::Held { range, generation, from, migrated });
     Told::NeedNot
 }
 
@@ -195,12 +279,10 @@ fn date(range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) {
     }
 }
 
-fn ids(holdings: &[Part<Option<Generation>>]) -> impl Iterator<Item = (RangeId, Option<Generation>)> {
-    (0..).map(RangeId).zip(holdings.iter().map(|held| **held))
+fn ids(holdings: &[Part<Holding>]) -> impl Iterator<Item = (RangeId, Holding)> {
+    (0..).map(RangeId).zip(holdings.iter().map(|holding| **holding))
 }
 
-fn ids_mut(
-    holdings: &mut [Part<Option<Generation>>],
-) -> impl Iterator<Item = (RangeId, &mut Part<Option<Generation>>)> {
+fn ids_mut(holdings: &mut [Part<Holding>]) -> impl Iterator<Item = (RangeId, &mut Part<Holding>)> {
     (0..).map(RangeId).zip(holdings.iter_mut())
 }

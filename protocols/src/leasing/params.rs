@@ -1,41 +1,68 @@
-//! Sizes, times and mutants.
+//! Sizes and times.
 
-use seedbed_model::{Family, Mutant, Mutants, Outcome, Ratio, Span};
+use seedbed_model::{Family, Mutant, Mutants, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
-use super::Leasing;
-
-/// Messages are compared neither with what was sent nor with what was heard.
-pub const NO_SEQUENCE_PAIRS: &str = "no-sequence-pairs";
-/// An Owner acts on responses that crossed its latest request.
-pub const MANAGER_CHECKS_ONLY: &str = "manager-checks-only";
-/// The Manager acts on requests that crossed its latest response.
-pub const OWNER_CHECKS_ONLY: &str = "owner-checks-only";
-/// Incarnations of an Owner are not told apart.
-pub const NO_NONCE: &str = "no-nonce";
-/// The Manager frees a range after the length of a lease.
-pub const NO_MARGIN: &str = "no-margin";
-/// An Owner counts its lease from the receipt of the response.
-pub const TIMER_FROM_RECEIPT: &str = "timer-from-receipt";
-/// An Owner accepts a renewal of a lease it does not know.
-pub const RENEWAL_AFTER_RESTART: &str = "renewal-after-restart";
-/// The Manager counts its margin from the sending of each response.
-pub const MARGIN_FROM_SEND: &str = "margin-from-send";
-/// A restarted Manager grants at once.
-pub const NO_QUARANTINE: &str = "no-quarantine";
-/// A Lookup replaces its table by a snapshot without comparing them.
-pub const NO_SNAPSHOT_DIFF: &str = "no-snapshot-diff";
-/// A Lookup without contact believes its table for ever.
-pub const NO_CONTACT_TIMEOUT: &str = "no-contact-timeout";
+use super::mutants::MUTANTS;
+use super::{Leasing, partition};
 
 /// At most so many Owners, and so many Lookups: their ids fit.
 const SIDE_COUNT_MAX: u16 = 30_000;
+
+/// Which of the two papers' systems runs, where they differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// The Paxos group elects and holds nothing: a new leader waits until all that was granted has expired (PRS §4.4).
+    Prs,
+    /// The Paxos group holds the leader's state, and a new leader resumes from it (Centrifuge §2.1.1).
+    Centrifuge,
+}
+
+/// Who says where a range should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartitionerKind {
+    /// Nobody: any live Owner may be given any range at any time, and any lease recalled.
+    Free,
+    /// Consistent hashing over 64-bit keys, 64 virtual nodes for each Owner (PRS §4.1).
+    Hashing,
+    /// One Owner for each range, for ever.
+    Fixed,
+}
+
+/// Who elects the leader of the Manager service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupKind {
+    /// Nobody: a single Manager leads, and comes back by itself.
+    None,
+    /// One node, which stands for a Paxos group as an atomic leader lease and register.
+    Atomic,
+}
+
+/// At most so many Manager servers.
+const MANAGER_COUNT_MAX: u16 = 16;
 
 /// Sizes and times. The defaults are the papers' where they state any.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// How many Owners. 1 to 30,000.
+    /// Which system, where the papers differ. `centrifuge` needs a group.
+    pub variant: Variant,
+    /// Who elects the leader.
+    pub group: GroupKind,
+    /// How many Manager servers: a leader and standbys. 1 without a group; at most 16.
+    pub managers: u16,
+    /// How long a leader leads, on its own clock, from the sending of the bid that the group granted. Neither paper says.
+    pub leader_lease: Span,
+    /// How long the group elects nobody else, from its granting. At least `leader-lease` times `manager-longest`.
+    pub leader_margin: Span,
+    /// How often a server bids: the leader to renew, a standby to become leader. Less than `leader-lease`.
+    pub leader_renew: Span,
+    /// A span of a Manager server's clock takes at most this times as long on the fastest server's. At least 1.
+    pub manager_longest: Ratio,
+    /// How many Owners. 1 to 30,000; 0 too with a group, whose leaders then only compete.
     pub owners: u16,
     /// How many ranges. 1 to 200.
     pub ranges: u8,
@@ -45,6 +72,10 @@ pub struct Params {
     /// from a place that belongs to the range. 0: to all of them, whose number times that of the ranges the Manager then
     /// weighs in each of its steps.
     pub candidates: u16,
+    /// Who says where a range should be. All but `free` overrule `candidates`.
+    pub partitioner: PartitionerKind,
+    /// Whether ranges may change hands with their state (PRS §4.5, Centrifuge §2.1.2).
+    pub migration: bool,
     /// How long a lease is, on the Owner's clock (Centrifuge §2.1.2: 60 s).
     pub lease: Span,
     /// How long the Manager keeps a range from others, on its own clock (§2.3.1: 65 s). At least `lease` times
@@ -70,15 +101,27 @@ pub struct Params {
     pub log: usize,
     /// Every loss at an Owner reaches every Lookup within less than this. See [`Params::notice_needed`].
     pub notice: Span,
+    /// After the last fault is healed, every range has an Owner and every Lookup in contact the newest table within this; 0s:
+    /// it is not asked, as nothing drives a free assignment. See [`Params::progress_needed`].
+    pub progress: Span,
 }
 
 impl Default for Params {
     fn default() -> Self {
         Params {
+            variant: Variant::Prs,
+            group: GroupKind::None,
+            managers: 1,
+            leader_lease: Span::secs(10),
+            leader_margin: Span::secs(12),
+            leader_renew: Span::secs(3),
+            manager_longest: Ratio::new(13, 12),
             owners: 2,
             ranges: 1,
             lookups: 1,
             candidates: 0,
+            partitioner: PartitionerKind::Free,
+            migration: false,
             lease: Span::secs(60),
             margin: Span::secs(65),
             renew: Span::secs(15),
@@ -90,37 +133,75 @@ impl Default for Params {
             owner_longest: Ratio::new(13, 12),
             log: 8,
             notice: Span::secs(160),
+            progress: Span::ZERO,
         }
     }
 }
 
 impl Params {
-    /// The bound of the recovery notification when a message takes at most `delay` and a firing comes at most
-    /// `lateness` after its timer's end: a `notice` above it holds, whatever is lost, crossed or crashed.
+    /// The bound of the recovery notification when a message takes at most `delay`, a firing comes at most `lateness` after
+    /// its timer's end, and at most `takeovers` times within it a new leader of the Centrifuge variant takes office: a
+    /// `notice` above it holds, whatever is lost, crossed or crashed.
     ///
-    /// Let an Owner lose a lease at time 0.
+    /// Let an Owner lose a lease at time 0, or hand over its state.
     /// - The last request that lists it was sent before, and arrives before `delay`. The Manager's margin counts from
-    ///   there (only what an Owner lists is renewed), so the generation changes by `delay + margin + lateness`. So it
-    ///   does if the Manager restarts: its generations are new then.
+    ///   there (only what an Owner lists is renewed), so the generation changes by `delay + margin + lateness`, unless the
+    ///   state arrives where it was to go. So it does if the Manager restarts, or in PRS another leads: its generations are
+    ///   new then.
+    /// - A leader that takes office before that, and reads the lease in the Paxos group, counts a whole margin anew: each
+    ///   takeover puts the news off by a margin. It hears of the loss sooner if the Owner lives and says so.
+    /// - What changed is told once the group has it: at most a bid's period, a lateness and a round trip later, or another
+    ///   takes over.
     /// - If a poll sent after that is answered, the Lookup tells its application then: at most a poll's period, a
-    ///   lateness and a round trip later.
+    ///   lateness and a round trip later. A poll that no leader answered goes to all servers, so that the next is answered
+    ///   if any leads.
     /// - If none is, the last answered poll was sent before, and the Lookup's contact ends `contact` after its sending.
-    pub fn notice_needed(&self, delay: Span, lateness: Span) -> Span {
-        let known = delay + self.margin + lateness;
+    pub fn notice_needed(&self, delay: Span, lateness: Span, takeovers: u64) -> Span {
+        let known = delay + (self.margin + lateness) * (takeovers + 1);
+        let committed = match self.variant {
+            Variant::Prs => Span::ZERO,
+            Variant::Centrifuge => self.manager_longest.ceil_of(self.leader_renew) + lateness + delay * 2,
+        };
         let by_poll = self.owner_longest.ceil_of(self.poll) + lateness + delay * 2;
         let by_contact = self.owner_longest.ceil_of(self.contact) + lateness;
-        known + by_poll.max(by_contact)
+        known + committed + by_poll.max(by_contact)
+    }
+
+    /// The bound of progress when, from the healing on, a message takes at most `delay` and is not lost, a firing comes at
+    /// most `lateness` after its timer's end, and each of `decisions` moves a decision that is open stays open for at most
+    /// `decision`: a `progress` above it holds.
+    ///
+    /// - A leader is elected once the group's margin for the last one has run out: at the next bid, a round trip later.
+    /// - Each Owner asks it within two renewals: the first goes to a server that is silent, the second to all.
+    /// - What was granted before and is held by nobody ends with its margin, which the leader counts from its election; in
+    ///   PRS it waits as long before it grants.
+    /// - Then one decision after the other: a free range is granted; one that is not where it should be is handed over,
+    ///   which fails at worst and ends with another margin, and is granted.
+    /// - Each Lookup polls twice, the first time in vain, and a poll more has the end of it.
+    pub fn progress_needed(&self, delay: Span, lateness: Span, decision: Span, decisions: u64) -> Span {
+        let round = delay * 2 + lateness;
+        let elected = match self.group {
+            GroupKind::None => Span::ZERO,
+            GroupKind::Atomic => self.leader_margin + self.manager_longest.ceil_of(self.leader_renew) + round,
+        };
+        let asked = self.owner_longest.ceil_of(self.renew) * 2 + round * 2;
+        let ended = (self.margin + lateness) * 2;
+        let decided = (decision + round * 4) * decisions;
+        let polled = (self.owner_longest.ceil_of(self.poll) + round) * 3;
+        elected + asked + ended + decided + polled
     }
 
     fn check(&self) -> Result<(), String> {
-        let sized = (1..=SIDE_COUNT_MAX).contains(&self.owners)
+        // Without Owners there is the competition for the leader lease alone.
+        let owners_min = u16::from(self.group == GroupKind::None);
+        let sized = (owners_min..=SIDE_COUNT_MAX).contains(&self.owners)
             && self.lookups <= SIDE_COUNT_MAX
             && (1..=200).contains(&self.ranges)
             && self.back_off_slots > 0;
         let in_time = [self.lease, self.margin, self.renew, self.poll].iter().all(|span| *span > Span::ZERO);
         if !sized || !in_time {
             return Err(format!(
-                "owners must be 1 to {SIDE_COUNT_MAX}, lookups at most {SIDE_COUNT_MAX}, ranges 1 to 200, back-off-slots \
+                "owners must be {owners_min} to {SIDE_COUNT_MAX}, lookups at most {SIDE_COUNT_MAX}, ranges 1 to 200, back-off-slots \
                  and every time but back-off positive"
             ));
         }
@@ -141,8 +222,47 @@ impl Params {
         if back_off >= self.renew {
             return Err(format!("the longest back-off, {back_off}, must be shorter than renew, {}", self.renew));
         }
+        self.check_service()?;
         if self.contact <= self.poll {
             return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    fn check_service(&self) -> Result<(), String> {
+        if self.progress > Span::ZERO && self.partitioner == PartitionerKind::Free {
+            return Err("progress is asked, but nothing drives a free assignment: partitioner = \"hashing\"".into());
+        }
+        match self.group {
+            GroupKind::None if self.managers != 1 => {
+                return Err(format!("managers {} without a group: 1, or group = \"atomic\"", self.managers));
+            }
+            GroupKind::None if self.variant == Variant::Centrifuge => {
+                return Err("variant centrifuge keeps its state in a group: group = \"atomic\"".into());
+            }
+            GroupKind::None => return Ok(()),
+            GroupKind::Atomic => {}
+        }
+        if !(1..=MANAGER_COUNT_MAX).contains(&self.managers) {
+            return Err(format!("managers {} must be 1 to {MANAGER_COUNT_MAX}", self.managers));
+        }
+        if self.leader_renew == Span::ZERO || self.leader_renew >= self.leader_lease {
+            return Err(format!(
+                "leader-renew {} must be positive and shorter than leader-lease {}",
+                self.leader_renew, self.leader_lease
+            ));
+        }
+        if self.manager_longest.num < self.manager_longest.den {
+            return Err(format!("manager-longest {} is below 1", self.manager_longest));
+        }
+        let needed = self.manager_longest.ceil_of(self.leader_lease);
+        if self.leader_margin < needed {
+            return Err(format!(
+                "leader-margin {} is too short: a leader lease of {} may take {needed} on the slowest clock",
+                self.leader_margin, self.leader_lease
+            ));
         }
         Ok(())
     }
@@ -161,38 +281,6 @@ impl Family for Leasing {
 
     fn build(params: &Params, mutants: Mutants) -> Result<Leasing, String> {
         params.check()?;
-        Ok(Leasing { params: params.clone(), mutants })
+        Ok(Leasing { params: params.clone(), mutants, partitioner: partition::of(params) })
     }
 }
-
-const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> Mutant {
-    Mutant { name, removes, outcome }
-}
-
-const TWO_HOLD: Outcome = Outcome::Falls("single-copy");
-const REGAINED: Outcome = Outcome::Falls("generation-once");
-const UNTOLD: Outcome = Outcome::Falls("recovery-notification");
-
-const MUTANTS: &[Mutant] = &[
-    mutant(NO_SEQUENCE_PAIRS, "every comparison of sequence numbers (§2.3.2, Figure 6)", TWO_HOLD),
-    mutant(MANAGER_CHECKS_ONLY, "the Owner's half of the race check (§2.3.2: \"the Owner does likewise\")", TWO_HOLD),
-    mutant(
-        OWNER_CHECKS_ONLY,
-        "the Manager's half of the race check (§2.3.2)",
-        Outcome::Harmless(
-            "an Owner drops every lease offered before its latest request arrived, so what the request leaves out stays dropped",
-        ),
-    ),
-    mutant(NO_NONCE, "the session nonce (§2.3.2, last paragraph)", TWO_HOLD),
-    mutant(NO_MARGIN, "what the Manager's 65 s are longer than the Owner's 60 s (§2.3.1)", TWO_HOLD),
-    mutant(TIMER_FROM_RECEIPT, "the Owner's counting from the sending of its request (§2.3.1, Figure 5)", TWO_HOLD),
-    mutant(RENEWAL_AFTER_RESTART, "the refusal of a renewal by an Owner that does not know the lease (§2.3)", REGAINED),
-    mutant(
-        MARGIN_FROM_SEND,
-        "the dating of the Manager's margin by the request that listed the lease: each response starts it anew, as in Figure 5",
-        UNTOLD,
-    ),
-    mutant(NO_QUARANTINE, "a restarted Manager's wait until all earlier leases have expired (PRS §4.4)", TWO_HOLD),
-    mutant(NO_SNAPSHOT_DIFF, "a Lookup's comparison of a snapshot with the table it had (PRS §4.2)", UNTOLD),
-    mutant(NO_CONTACT_TIMEOUT, "the declaring of everything as lost by a Lookup without contact (PRS §2.1)", UNTOLD),
-];

@@ -135,3 +135,91 @@ impl Play {
         self.world.violations.iter().map(|violation| violation.property.as_str()).collect()
     }
 }
+
+pub(super) const SECOND: NodeId = NodeId(3);
+pub(super) const GROUP: NodeId = NodeId(4);
+
+/// Two Manager servers and a group: leader lease 2, bids each 1.
+pub(super) fn service(variant: Variant) -> Params {
+    Params {
+        variant,
+        group: GroupKind::Atomic,
+        managers: 2,
+        leader_lease: Span::ticks(2),
+        leader_margin: Span::ticks(2),
+        leader_renew: Span::ticks(1),
+        manager_longest: Ratio::ONE,
+        owner_longest: Ratio::ONE,
+        lease: Span::ticks(4),
+        migration: true,
+        ..params()
+    }
+}
+
+impl Play {
+    /// The first server leads, and has met both Owners.
+    pub(super) fn served(variant: Variant, mutants: &[&str]) -> Play {
+        let mutants = Mutants::named(Leasing::mutants(), mutants.iter().copied()).unwrap();
+        let leasing = Leasing::build(&service(variant), mutants).unwrap();
+        let mut play = Play { world: started(&leasing, Span::TICK) };
+        play.bid(MANAGER);
+        play.deliver(OWNER_1, MANAGER);
+        play.deliver(OWNER_2, MANAGER);
+        play
+    }
+
+    /// And Owner 1 holds the range.
+    pub(super) fn serving(variant: Variant, mutants: &[&str]) -> Play {
+        let mut play = Play::served(variant, mutants);
+        play.decide(Decision::Grant(RANGE, OWNER_1));
+        if variant == Variant::Centrifuge {
+            play.bid(MANAGER);
+        }
+        play.deliver(MANAGER, OWNER_1);
+        assert!(play.holds(OWNER_1));
+        play
+    }
+
+    /// The server's bid arrives, and the answer to it.
+    pub(super) fn bid(&mut self, server: NodeId) {
+        self.deliver(server, GROUP);
+        self.deliver(GROUP, server);
+    }
+
+    pub(super) fn deliver_newest(&mut self, from: NodeId, to: NodeId) {
+        let newest = self.count(from, to) - 1;
+        self.deliver_nth(from, to, newest);
+    }
+
+    /// So many messages are under way.
+    pub(super) fn count(&self, from: NodeId, to: NodeId) -> usize {
+        self.world.driver.flight.iter().filter(|envelope| (envelope.from, envelope.to) == (from, to)).count()
+    }
+
+    pub(super) fn is_due(&self, node: NodeId, timer: &Timer) -> bool {
+        self.world.timers[node.index()].iter().any(|(other, end)| other == timer && end <= self.world.driver.now())
+    }
+
+    pub(super) fn may_grant(&mut self, server: NodeId) -> bool {
+        self.world.decisions(server).iter().any(|decision| matches!(decision, Decision::Grant(..)))
+    }
+
+    pub(super) fn assignment(&self, server: NodeId) -> Assignment {
+        let Some(State::Manager(manager)) = self.world.state(server) else { panic!("{server:?} is down") };
+        manager.table()[0]
+    }
+
+    pub(super) fn owner_of(&self, server: NodeId) -> Option<NodeId> {
+        self.assignment(server).owner
+    }
+
+    pub(super) fn generation_at(&self, server: NodeId) -> Generation {
+        self.assignment(server).generation
+    }
+
+    /// The next renewal, a tick later.
+    pub(super) fn renew_again(&mut self, owner: NodeId) {
+        self.tick();
+        self.renew(owner);
+    }
+}

@@ -226,8 +226,33 @@ fn parameters_that_break_the_argument_are_refused() {
 /// The bounds of `check.toml`, in whole ticks: a deadline must lie beyond them.
 #[test]
 fn the_notification_bound_is_margin_and_contact() {
-    let bound = params().notice_needed(Span::ZERO, Span::ZERO);
+    let bound = params().notice_needed(Span::ZERO, Span::ZERO, 0);
     assert_eq!(bound, Span::ticks(8));
     let paper = Params::default();
-    assert!(paper.notice_needed(Span::secs(5), Span::millis(1)) < paper.notice);
+    assert!(paper.notice_needed(Span::secs(5), Span::millis(1), 0) < paper.notice);
+}
+
+/// One margin more for each leader that takes office meanwhile: it counts all of them anew (CA4).
+#[test]
+fn each_takeover_puts_the_notification_off_by_a_margin() {
+    let params = Params { variant: Variant::Centrifuge, group: GroupKind::Atomic, ..params() };
+    let bound = |takeovers| params.notice_needed(Span::ZERO, Span::ZERO, takeovers);
+    assert_eq!(bound(1), bound(0) + params.margin);
+}
+
+#[test]
+fn services_that_break_the_argument_are_refused() {
+    let service = Params { group: GroupKind::Atomic, managers: 3, ..Params::default() };
+    let build = |params: Params| Leasing::build(&params, Mutants::none()).map(|_| ()).unwrap_err();
+    let alone = build(Params { managers: 3, ..Params::default() });
+    assert_eq!(alone, "managers 3 without a group: 1, or group = \"atomic\"");
+    let stateless = build(Params { variant: Variant::Centrifuge, ..Params::default() });
+    assert_eq!(stateless, "variant centrifuge keeps its state in a group: group = \"atomic\"");
+    assert_eq!(build(Params { managers: 0, ..service.clone() }), "managers 0 must be 1 to 16");
+    let short = build(Params { leader_margin: Span::secs(10), ..service.clone() });
+    assert!(short.starts_with("leader-margin 10s is too short: a leader lease of 10s may take "), "{short}");
+    let late = build(Params { leader_renew: Span::secs(10), ..service.clone() });
+    assert_eq!(late, "leader-renew 10s must be positive and shorter than leader-lease 10s");
+    let driven = build(Params { progress: Span::secs(10), ..service });
+    assert!(driven.starts_with("progress is asked, but nothing drives a free assignment"), "{driven}");
 }

@@ -1,0 +1,150 @@
+//! Every mechanism's mutant, and what must come of it.
+
+use seedbed_model::{Mutant, Outcome};
+
+/// Messages are compared neither with what was sent nor with what was heard.
+pub const NO_SEQUENCE_PAIRS: &str = "no-sequence-pairs";
+/// An Owner acts on responses that crossed its latest request.
+pub const MANAGER_CHECKS_ONLY: &str = "manager-checks-only";
+/// The Manager acts on requests that crossed its latest response.
+pub const OWNER_CHECKS_ONLY: &str = "owner-checks-only";
+/// Incarnations of an Owner are not told apart.
+pub const NO_NONCE: &str = "no-nonce";
+/// The Manager frees a range after the length of a lease.
+pub const NO_MARGIN: &str = "no-margin";
+/// An Owner counts its lease from the receipt of the response.
+pub const TIMER_FROM_RECEIPT: &str = "timer-from-receipt";
+/// An Owner accepts a renewal of a lease it does not know.
+pub const RENEWAL_AFTER_RESTART: &str = "renewal-after-restart";
+/// The Manager counts its margin from the sending of each response.
+pub const MARGIN_FROM_SEND: &str = "margin-from-send";
+/// A restarted Manager grants at once.
+pub const NO_QUARANTINE: &str = "no-quarantine";
+/// A Lookup replaces its table by a snapshot without comparing them.
+pub const NO_SNAPSHOT_DIFF: &str = "no-snapshot-diff";
+/// A Lookup without contact believes its table for ever.
+pub const NO_CONTACT_TIMEOUT: &str = "no-contact-timeout";
+
+/// A new leader of the Centrifuge variant waits for one renewal period, and not for a margin, before it takes what it read
+/// as held, and did not hear of, for lost.
+pub const MARGINS_NOT_RESTARTED: &str = "margins-not-restarted";
+/// The leader answers before the Paxos group has what it changed.
+pub const REPLY_BEFORE_COMMIT: &str = "reply-before-commit";
+/// The Paxos group takes a state update of a leader that was deposed.
+pub const ANY_LEADER_COMMITS: &str = "any-leader-commits";
+/// A leader acts whether or not its leader lease has ended.
+pub const OLD_LEADER_SERVES: &str = "old-leader-serves";
+/// A Manager server counts its leader lease from the receipt of the group's answer.
+pub const LEADER_FROM_RECEIPT: &str = "leader-from-receipt";
+
+/// What follows a loss keeps the flag of what was migrated before it.
+pub const MIGRATED_ON_CRASH: &str = "migrated-on-crash";
+/// A range that was lost is granted again under the number that it had.
+pub const GENERATION_KEPT: &str = "generation-kept";
+/// An Owner takes a migrated lease whether or not it has the state.
+pub const MIGRATED_UNCHECKED: &str = "migrated-unchecked";
+/// An Owner hands over the state of a range and holds the lease on.
+pub const HAND_OVER_UNDER_LEASE: &str = "hand-over-under-lease";
+/// A Lookup looks at whether the last change was a clean migration, and not at all changes since the one it knows.
+pub const FLAG_OF_LAST_CHANGE: &str = "flag-of-last-change";
+/// Who knows an edition older than the log is told what is left of the log.
+pub const TRUNCATED_WITHOUT_SNAPSHOT: &str = "truncated-without-snapshot";
+
+/// Owners and Lookups ask the leader that they know, whether or not it answers.
+pub const STICK_TO_LEADER: &str = "stick-to-leader";
+/// A range that has an Owner is granted to another.
+pub const PARTITIONER_OVERLAPS: &str = "partitioner-overlaps";
+
+const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> Mutant {
+    Mutant { name, removes, outcome }
+}
+
+const TWO_HOLD: Outcome = Outcome::Falls("single-copy");
+const REGAINED: Outcome = Outcome::Falls("generation-once");
+const UNTOLD: Outcome = Outcome::Falls("recovery-notification");
+const TWO_LEAD: Outcome = Outcome::Falls("one-leader");
+
+pub(super) const MUTANTS: &[Mutant] = &[
+    mutant(NO_SEQUENCE_PAIRS, "every comparison of sequence numbers (§2.3.2, Figure 6)", TWO_HOLD),
+    mutant(MANAGER_CHECKS_ONLY, "the Owner's half of the race check (§2.3.2: \"the Owner does likewise\")", TWO_HOLD),
+    mutant(
+        OWNER_CHECKS_ONLY,
+        "the Manager's half of the race check (§2.3.2)",
+        Outcome::Harmless(
+            "an Owner drops every lease offered before its latest request arrived, so what the request leaves out stays dropped",
+        ),
+    ),
+    mutant(NO_NONCE, "the session nonce (§2.3.2, last paragraph)", TWO_HOLD),
+    mutant(NO_MARGIN, "what the Manager's 65 s are longer than the Owner's 60 s (§2.3.1)", TWO_HOLD),
+    mutant(TIMER_FROM_RECEIPT, "the Owner's counting from the sending of its request (§2.3.1, Figure 5)", TWO_HOLD),
+    mutant(RENEWAL_AFTER_RESTART, "the refusal of a renewal by an Owner that does not know the lease (§2.3)", REGAINED),
+    mutant(
+        MARGIN_FROM_SEND,
+        "the dating of the Manager's margin by the request that listed the lease: each response starts it anew, as in Figure 5",
+        UNTOLD,
+    ),
+    mutant(NO_QUARANTINE, "a restarted Manager's wait until all earlier leases have expired (PRS §4.4)", TWO_HOLD),
+    mutant(
+        MARGINS_NOT_RESTARTED,
+        "a new leader's waiting for a whole margin before it takes a lease that it read for lost (Centrifuge §2.1.1; our decision)",
+        TWO_HOLD,
+    ),
+    mutant(
+        REPLY_BEFORE_COMMIT,
+        "\"it commits the state change to the Paxos group before responding to the caller\" (Centrifuge §2.1.1)",
+        TWO_HOLD,
+    ),
+    mutant(
+        ANY_LEADER_COMMITS,
+        "the group's refusal of a state update from a leader of an earlier term (Centrifuge Figure 3; our decision)",
+        TWO_HOLD,
+    ),
+    mutant(
+        OLD_LEADER_SERVES,
+        "the end of a leader's office with its leader lease (Centrifuge §2.1.1, PRS §4.4)",
+        TWO_LEAD,
+    ),
+    mutant(
+        LEADER_FROM_RECEIPT,
+        "a leader's counting from the sending of its bid (as an Owner counts, §2.3.1; our decision)",
+        TWO_LEAD,
+    ),
+    mutant(
+        GENERATION_KEPT,
+        "the new generation number of every new lease (PRS §4.1: \"every new lease assignment\")",
+        REGAINED,
+    ),
+    mutant(
+        PARTITIONER_OVERLAPS,
+        "the waiting for a range's lease to end before another Owner is granted it (PRS §4.1: \"as they become available\")",
+        TWO_HOLD,
+    ),
+    mutant(
+        STICK_TO_LEADER,
+        "the asking of all servers while the leader is silent (Centrifuge §2.1.1, PRS §4.4)",
+        Outcome::Falls("settled"),
+    ),
+    mutant(MIGRATED_ON_CRASH, "the clearing of the migrated flag by a loss (Centrifuge §2.2)", UNTOLD),
+    mutant(
+        MIGRATED_UNCHECKED,
+        "an Owner's refusal of a migrated lease whose state it does not have (Centrifuge §2.1.2; our decision)",
+        Outcome::Falls("clean-migration"),
+    ),
+    mutant(
+        HAND_OVER_UNDER_LEASE,
+        "the dropping of a lease before its state is handed over (PRS §4.5; our decision)",
+        TWO_HOLD,
+    ),
+    mutant(
+        FLAG_OF_LAST_CHANGE,
+        "a Lookup's looking at every change since the one it knows, not at the last alone (Centrifuge §2.2; our decision)",
+        UNTOLD,
+    ),
+    mutant(
+        TRUNCATED_WITHOUT_SNAPSHOT,
+        "the snapshot for a Lookup whose edition the log no longer reaches back to (Centrifuge §2.2.1)",
+        UNTOLD,
+    ),
+    mutant(NO_SNAPSHOT_DIFF, "a Lookup's comparison of a snapshot with the table it had (PRS §4.2)", UNTOLD),
+    mutant(NO_CONTACT_TIMEOUT, "the declaring of everything as lost by a Lookup without contact (PRS §2.1)", UNTOLD),
+];

@@ -1,0 +1,195 @@
+//! Who should have which range (Centrifuge §2.1.2; PRS §4.1, §4.5): pluggable, and never trusted with safety.
+//!
+//! A partitioner says where a range should be, given who is live. The leader grants a free range to that Owner, and takes
+//! a range back from any other; it waits for leases as if nobody had said anything. With none, every live Owner may be
+//! given every range at any time, which is how the explorer checks that safety hangs on no partitioner.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use seedbed_model::{NodeId, hash};
+
+use super::message::RangeId;
+use super::params::{Params, PartitionerKind, Variant};
+
+/// "Each Owner gets 64 virtual nodes" (PRS §4.1, Centrifuge §2).
+pub const VIRTUAL_NODES: u32 = 64;
+
+/// Which Owner a range should have.
+pub trait Partitioner: Send + Sync + std::fmt::Debug {
+    /// The Owner, of those that are live; `None` if none is. A pure function.
+    fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId>;
+}
+
+/// The partitioner that the parameters ask for.
+pub(super) fn of(params: &Params) -> Option<Arc<dyn Partitioner>> {
+    let owners = (1..=params.owners).map(NodeId);
+    match params.partitioner {
+        PartitionerKind::Free => None,
+        PartitionerKind::Fixed => Some(Arc::new(Fixed { owners: owners.collect() })),
+        PartitionerKind::Hashing => {
+            let counts = owners.map(|owner| (owner, VIRTUAL_NODES)).collect();
+            Some(Arc::new(ConsistentHashing::new(params.ranges, &counts)))
+        }
+    }
+}
+
+/// Consistent hashing over 64-bit keys: a range goes to the first live Owner round the ring from the range's first key.
+#[derive(Debug, Clone)]
+pub struct ConsistentHashing {
+    ranges: u8,
+    /// The virtual nodes, by their place on the ring.
+    ring: Vec<(u64, NodeId)>,
+}
+
+impl ConsistentHashing {
+    /// `ranges` equal ranges of the key space, and so many virtual nodes for each Owner.
+    pub fn new(ranges: u8, virtual_nodes: &BTreeMap<NodeId, u32>) -> Self {
+        let mut ring: Vec<(u64, NodeId)> = virtual_nodes
+            .iter()
+            .flat_map(|(owner, count)| (0..*count).map(|number| (place(*owner, number), *owner)))
+            .collect();
+        ring.sort_unstable();
+        ConsistentHashing { ranges, ring }
+    }
+
+    /// The first key of a range.
+    fn first_key(&self, range: RangeId) -> u64 {
+        (u64::MAX / u64::from(self.ranges)) * u64::from(range.0)
+    }
+}
+
+/// Where a virtual node stands on the ring: no other's doing moves it.
+fn place(owner: NodeId, number: u32) -> u64 {
+    hash(u64::from(owner.0), &number.to_le_bytes())
+}
+
+impl Partitioner for ConsistentHashing {
+    fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId> {
+        let first_key = self.first_key(range);
+        let begin = self.ring.partition_point(|(key, _)| *key < first_key);
+        let (before, after) = self.ring.split_at(begin);
+        after.iter().chain(before).map(|(_, owner)| *owner).find(|owner| is_live(*owner))
+    }
+}
+
+/// Each range has one Owner for ever, live or not.
+#[derive(Debug, Clone)]
+pub struct Fixed {
+    owners: Vec<NodeId>,
+}
+
+impl Partitioner for Fixed {
+    fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId> {
+        let owner = *self.owners.get(usize::from(range.0) % self.owners.len().max(1))?;
+        is_live(owner).then_some(owner)
+    }
+}
+
+/// Adaptive load management, one round of it: from the Owners' reported loads, new numbers of virtual nodes.
+///
+/// An Owner whose load is more than 10 % above the mean gives a virtual node up, one more than 10 % below it gets one. In
+/// PRS that is all (§4.5). In Centrifuge the total stays as it is (§2.1.2): what is given up goes to the least-loaded
+/// Owner, "even if that least-loaded Owner is not 10% below the mean load", and what is got comes from the most loaded.
+/// Nobody falls below one virtual node.
+pub fn rebalanced(
+    variant: Variant,
+    loads: &BTreeMap<NodeId, u64>,
+    virtual_nodes: &BTreeMap<NodeId, u32>,
+) -> BTreeMap<NodeId, u32> {
+    let mut next = virtual_nodes.clone();
+    let (count, total) = (loads.len() as u64, loads.values().sum::<u64>());
+    let is_above = |load: u64| load * count * 10 > total * 11;
+    let is_below = |load: u64| load * count * 10 < total * 9;
+    let least = loads.iter().min_by_key(|(owner, load)| (**load, **owner)).map(|(owner, _)| *owner);
+    let most = loads.iter().max_by_key(|(owner, load)| (**load, **owner)).map(|(owner, _)| *owner);
+    let (Some(least), Some(most)) = (least, most) else { return next };
+    for (owner, load) in loads {
+        let (from, to) = match (is_above(*load), is_below(*load), variant) {
+            (true, _, Variant::Prs) => (Some(*owner), None),
+            (true, _, Variant::Centrifuge) => (Some(*owner), Some(least)),
+            (_, true, Variant::Prs) => (None, Some(*owner)),
+            (_, true, Variant::Centrifuge) => (Some(most), Some(*owner)),
+            _ => continue,
+        };
+        shift(&mut next, from, to);
+    }
+    next
+}
+
+/// One virtual node less at `from` and one more at `to`; nothing, if `from` has only one.
+fn shift(virtual_nodes: &mut BTreeMap<NodeId, u32>, from: Option<NodeId>, to: Option<NodeId>) {
+    if let Some(count) = from.and_then(|from| virtual_nodes.get_mut(&from)) {
+        if *count <= 1 {
+            return;
+        }
+        *count -= 1;
+    }
+    if let Some(to) = to {
+        *virtual_nodes.entry(to).or_default() += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn assigned(ring: &ConsistentHashing, live: &BTreeSet<u16>) -> Vec<Option<NodeId>> {
+        (0..ring.ranges).map(|range| ring.owner_of(RangeId(range), &mut |owner| live.contains(&owner.0))).collect()
+    }
+
+    fn ring(ranges: u8, owners: u16) -> ConsistentHashing {
+        ConsistentHashing::new(ranges, &(1..=owners).map(|owner| (NodeId(owner), VIRTUAL_NODES)).collect())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whoever joins takes ranges from others for itself alone; whoever leaves gives only what it had.
+        #[test]
+        fn only_what_the_joining_or_leaving_owner_has_moves(
+            ranges in 1u8..=200,
+            live in prop::collection::btree_set(1u16..=40, 1..40),
+            other in 1u16..=40,
+        ) {
+            let ring = ring(ranges, 40);
+            let (without, with): (BTreeSet<u16>, BTreeSet<u16>) = (
+                live.iter().copied().filter(|owner| *owner != other).collect(),
+                live.iter().copied().chain([other]).collect(),
+            );
+            let (before, after) = (assigned(&ring, &without), assigned(&ring, &with));
+            for (old, new) in before.iter().zip(&after) {
+                prop_assert!(old == new || *new == Some(NodeId(other)), "{old:?} became {new:?}");
+            }
+        }
+
+        #[test]
+        fn every_range_has_a_live_owner_if_any_is_live(live in prop::collection::btree_set(1u16..=40, 0..40)) {
+            let all = assigned(&ring(100, 40), &live);
+            prop_assert!(all.iter().all(|owner| owner.is_some_and(|owner| live.contains(&owner.0)) != live.is_empty()));
+        }
+
+        /// Centrifuge §2.1.2: "while maintaining a constant number of virtual nodes overall".
+        #[test]
+        fn the_total_is_constant_in_centrifuge(loads in prop::collection::vec(0u64..1_000_000, 1..50)) {
+            let loads: BTreeMap<NodeId, u64> = (1..).map(NodeId).zip(loads).collect();
+            let counts: BTreeMap<NodeId, u32> = loads.keys().map(|owner| (*owner, VIRTUAL_NODES)).collect();
+            let next = rebalanced(Variant::Centrifuge, &loads, &counts);
+            prop_assert_eq!(next.values().sum::<u32>(), counts.values().sum::<u32>());
+        }
+    }
+
+    #[test]
+    fn an_owner_above_the_mean_gives_to_the_least_loaded() {
+        let loads = BTreeMap::from([(NodeId(1), 120), (NodeId(2), 95), (NodeId(3), 97)]);
+        let counts = loads.keys().map(|owner| (*owner, 64)).collect();
+        let centrifuge = rebalanced(Variant::Centrifuge, &loads, &counts);
+        assert_eq!(centrifuge.into_values().collect::<Vec<_>>(), [63, 65, 64]);
+        let prs = rebalanced(Variant::Prs, &loads, &counts);
+        assert_eq!(prs.into_values().collect::<Vec<_>>(), [63, 64, 64], "PRS keeps no total");
+    }
+}
