@@ -144,6 +144,10 @@ impl Acceptor {
             self.promised = Some(ballot);
         }
         self.accepted = Some(Vote { ballot, lease });
+        if !rules.prints(ACCEPT_KEEPS_LEARNED) {
+            // Another lease was learned in an instance of this number before others forgot theirs and began anew.
+            self.learned = self.learned.filter(|learned| *learned == lease);
+        }
         self.keep_on(at, rules);
         Answer::Accepted
     }
@@ -157,8 +161,10 @@ impl Acceptor {
         }
         if instance > self.instance {
             self.move_to(instance, at, rules);
-        } else if rules.has(LEARN_DROPS_ACCEPTED) {
-            self.accepted = None;
+        } else {
+            // What else was accepted in the instance was not chosen.
+            let stays = |vote: &Vote| !rules.has(LEARN_DROPS_ACCEPTED) && vote.lease == lease;
+            self.accepted = self.accepted.filter(|vote| stays(vote) || rules.prints(LEARN_KEEPS_ACCEPTED));
         }
         let is_news = self.learned != Some(lease);
         self.learned = Some(lease);
@@ -194,10 +200,13 @@ impl Acceptor {
         }
     }
 
-    /// The leases that may have been chosen as far as this host knows: what is learned in an instance settles it.
+    /// The leases that may have been chosen as far as this host knows.
     pub(super) fn held(&self) -> impl Iterator<Item = Lease> + use<> {
-        let current = self.learned.or(self.accepted.map(|vote| vote.lease));
-        current.into_iter().chain(self.previous.map(|previous| previous.lease))
+        self.current().chain(self.previous.map(|previous| previous.lease))
+    }
+
+    fn current(&self) -> impl Iterator<Item = Lease> + use<> {
+        self.learned.into_iter().chain(self.accepted.map(|vote| vote.lease))
     }
 
     /// A promise or a vote is kept for as long as a lease proposed under it can be accepted anywhere: it ends by
@@ -211,10 +220,10 @@ impl Acceptor {
     /// The reject rule (§4.4): "an acceptor always checks its local state for a non-outdated instance with a lower instance
     /// number". A renewal by the lease's owner passes; so does what stays in the instance, where Paxos decides.
     fn reject(&self, owner: NodeId, instance: Instance, at: At, rules: &FaTLease) -> Option<Answer> {
-        let current = self.learned.or(self.accepted.map(|vote| vote.lease)).filter(|_| instance > self.instance);
+        let current = self.current().filter(|_| instance > self.instance);
         let previous = self.previous.map(|previous| previous.lease);
         let is_kept = |lease: &Lease| lease.owner != owner && !rules.is_over(*lease, at);
-        current.into_iter().chain(previous).find(is_kept).filter(|_| !rules.has(NO_REJECT))?;
+        current.chain(previous).find(is_kept).filter(|_| !rules.has(NO_REJECT))?;
         Some(Answer::Reject { instance: self.instance, learned: self.learned })
     }
 
@@ -229,9 +238,10 @@ impl Acceptor {
     /// The acceptor "will discard its old state and start a new instance"; the lease that may be valid is kept.
     fn move_to(&mut self, instance: Instance, at: At, rules: &FaTLease) {
         let current = self.learned.map(|lease| Previous { lease, is_learned: true });
-        let current = current.or(self.accepted.map(|vote| Previous { lease: vote.lease, is_learned: false }));
+        let accepted = self.accepted.map(|vote| Previous { lease: vote.lease, is_learned: false });
         let may_hold = |previous: &Previous| !rules.is_over(previous.lease, at);
-        let previous = current.into_iter().chain(self.previous).filter(may_hold).max_by_key(|it| it.lease.end);
+        let all = current.into_iter().chain(accepted).chain(self.previous).filter(may_hold);
+        let previous = all.max_by_key(|previous| (previous.lease.end, previous.is_learned));
         let previous = previous.filter(|_| !rules.prints(NO_PREVIOUS));
         *self = Acceptor { instance, previous, keep: self.keep, ..Acceptor::default() };
     }

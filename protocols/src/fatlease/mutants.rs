@@ -27,6 +27,10 @@ pub const ACCEPT_JUMPS: &str = "printed-accept-jumps";
 pub const ACCEPT_OUTDATED: &str = "printed-accept-outdated";
 /// ACCEPT 36 to 38: b stays as it was promised.
 pub const ACCEPT_KEEPS_BALLOT: &str = "printed-accept-keeps-ballot";
+/// ACCEPT 36 to 38: what was learned in an instance of that number stays.
+pub const ACCEPT_KEEPS_LEARNED: &str = "printed-accept-keeps-learned";
+/// LEARN 51: what was accepted otherwise in the instance stays.
+pub const LEARN_KEEPS_ACCEPTED: &str = "printed-learn-keeps-accepted";
 /// LEARN 46 to 48: a newer instance replaces the older one whatever that holds.
 pub const LEARN_JUMPS: &str = "printed-learn-jumps";
 /// LEARN 46 to 51: a lease is learned though it is over.
@@ -86,6 +90,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(ACCEPT_JUMPS, "the reject rule at ACCEPT (ACCEPT 31 to 33)", TWO_OWNERS),
     mutant(ACCEPT_OUTDATED, "the refusal of leases that are over (ACCEPT 36)", TWO_OWNERS),
     mutant(ACCEPT_KEEPS_BALLOT, "the raising of b by ACCEPT (ACCEPT 36 to 38)", TWO_OWNERS),
+    mutant(ACCEPT_KEEPS_LEARNED, "the forgetting of what was learned before a vote of a new count (ACCEPT 36 to 38)", TWO_OWNERS),
+    mutant(LEARN_KEEPS_ACCEPTED, "the forgetting of a vote for what was not chosen (LEARN 51)", TWO_OWNERS),
     mutant(LEARN_JUMPS, "the reject rule at LEARN (LEARN 46 to 48)", TWO_OWNERS),
     mutant(LEARN_ANYTHING, "the refusal to learn a lease that is over (LEARN 46 to 51)", TWO_OWNERS),
     mutant(INV_NUMBER, "the number of the instance that is given up (INVALIDATE 7)", TWO_OWNERS),
