@@ -104,7 +104,7 @@ impl Acceptor {
             return reject;
         }
         if instance > self.instance {
-            self.move_to(instance, at, rules);
+            self.move_to(instance, rules.prints(PREPARE_JUMPS), at, rules);
         } else if self.promised.is_some_and(|promised| ballot < promised) {
             return Answer::Nack(self.promised.map_or(0, |promised| promised.number));
         }
@@ -136,7 +136,7 @@ impl Acceptor {
         }
         let is_new = instance > self.instance;
         if is_new {
-            self.move_to(instance, at, rules);
+            self.move_to(instance, rules.prints(ACCEPT_JUMPS), at, rules);
         } else if self.promised.is_some_and(|promised| ballot < promised) {
             return nack;
         }
@@ -160,7 +160,7 @@ impl Acceptor {
             return None;
         }
         if instance > self.instance {
-            self.move_to(instance, at, rules);
+            self.move_to(instance, rules.prints(LEARN_JUMPS), at, rules);
         } else {
             // What else was accepted in the instance was not chosen.
             let stays = |vote: &Vote| !rules.has(LEARN_DROPS_ACCEPTED) && vote.lease == lease;
@@ -235,14 +235,15 @@ impl Acceptor {
         (!printed || self.learned.is_none()) && (!rules.has(OUTDATED_IF_COMPLETE) || self.learned.is_some())
     }
 
-    /// The acceptor "will discard its old state and start a new instance"; the lease that may be valid is kept.
-    fn move_to(&mut self, instance: Instance, at: At, rules: &FaTLease) {
+    /// The acceptor "will discard its old state and start a new instance"; the lease that may be valid is kept,
+    /// unless a printed line `forgets` it.
+    fn move_to(&mut self, instance: Instance, forgets: bool, at: At, rules: &FaTLease) {
         let current = self.learned.map(|lease| Previous { lease, is_learned: true });
         let accepted = self.accepted.map(|vote| Previous { lease: vote.lease, is_learned: false });
         let may_hold = |previous: &Previous| !rules.is_over(previous.lease, at);
         let all = current.into_iter().chain(accepted).chain(self.previous).filter(may_hold);
         let previous = all.max_by_key(|previous| (previous.lease.end, previous.is_learned));
-        let previous = previous.filter(|_| !rules.prints(NO_PREVIOUS));
+        let previous = previous.filter(|_| !forgets && !rules.prints(NO_PREVIOUS));
         *self = Acceptor { instance, previous, keep: self.keep, ..Acceptor::default() };
     }
 

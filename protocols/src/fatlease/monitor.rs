@@ -1,8 +1,8 @@
 //! What FaTLease promises.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::{Canonical, Event, NodeId, Property, Serial, Stamp, Watch};
+use seedbed_model::{Canonical, Event, NodeId, Property, Serial, Span, Stamp, Watch};
 
 use super::message::{Attempts, CellId, Lease};
 use super::{FaTLease, Observed, Observation};
@@ -12,11 +12,18 @@ const NOT_FORGOTTEN: &str = "not-forgotten";
 const INVALIDATED: &str = "invalidated-unused";
 const RESTARTED: &str = "restart-forgets";
 const TOLD_VALID: &str = "told-valid";
+const LOSS_NOTICED: &str = "loss-noticed";
+const PROGRESS: &str = "progress";
+
+/// The deadline of [`PROGRESS`]. That of a cell's loss is the cell's number and 1.
+const HEALED: u32 = 0;
 
 /// What the properties remember, cell by cell.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Monitor {
     cells: BTreeMap<CellId, Watched>,
+    /// Who keeps asking and has known no valid lease of the cell since the last fault was healed.
+    unaware: BTreeSet<(CellId, NodeId)>,
 }
 
 /// What they remember of a cell.
@@ -26,6 +33,17 @@ struct Watched {
     owner: Option<Owner>,
     /// By owner: all leases that it asked for up to this one are given up.
     invalidated: BTreeMap<NodeId, Serial<Attempts>>,
+    /// The lease that an owner lost by a crash, where its loss must be noticed.
+    lost: Option<Lost>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Lost {
+    node: NodeId,
+    /// All its leases up to this end.
+    end: Stamp,
+    /// Whether it must have been noticed by now.
+    is_due: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -78,6 +96,19 @@ pub(super) fn properties(rules: &FaTLease) -> Vec<Property> {
         Property::sometimes("safety-period", "a host waits for a lease that may be valid"),
         Property::sometimes("adopted-decided", "a proposer completes another host's lease"),
     ];
+    if rules.params.notice > Span::ZERO {
+        all.push(Property::within(
+            LOSS_NOTICED,
+            "no host is told of a lease later than `notice` after its owner lost it by a crash (§4.4, §6)",
+        ));
+        all.push(Property::sometimes("owner-crashed", "an owner loses its lease by a crash"));
+    }
+    if rules.params.progress > Span::ZERO {
+        all.push(Property::within(
+            PROGRESS,
+            "once all faults are healed, every host that keeps asking knows a valid lease within `progress` (§4.3)",
+        ));
+    }
     // Within bounds on numbers, only hosts that discard state can go on for ever.
     if rules.can_go_on() {
         all.push(Property::reachable_always("decided", "whatever happened, a lease can still be decided on"));
@@ -89,9 +120,34 @@ impl FaTLease {
     pub(super) fn fold(&self, monitor: &mut Monitor, node: NodeId, event: &Event<FaTLease>, watch: &mut Watch<'_>) {
         match event {
             Event::Observed(Observation { cell, what }) => {
+                if !monitor.unaware.is_empty() && matches!(what, Observed::Used { .. } | Observed::Told(_)) {
+                    monitor.unaware.remove(&(*cell, node));
+                }
                 monitor.cells.entry(*cell).or_default().observe(node, what, self, watch);
             }
-            Event::Crashed => monitor.cells.values_mut().for_each(|watched| watched.crash(node)),
+            Event::Crashed => {
+                for (cell, watched) in &mut monitor.cells {
+                    watched.crash(*cell, node, self, watch);
+                }
+            }
+            Event::Healed if self.params.progress > Span::ZERO => {
+                let askers = || self.hosts().filter(|host| self.asks(*host));
+                monitor.unaware = self.cells().flat_map(|cell| askers().map(move |host| (cell, host))).collect();
+                watch.set_deadline(HEALED, self.params.progress);
+            }
+            Event::Deadline(HEALED) => {
+                if let Some((cell, host)) = monitor.unaware.first() {
+                    let words = format!("{host:?} has known no lease of {cell:?} for {}", self.params.progress);
+                    watch.violated(PROGRESS, words);
+                }
+                monitor.unaware.clear();
+            }
+            Event::Deadline(id) => {
+                let watched = monitor.cells.get_mut(&CellId((*id - 1) as u16));
+                if let Some(lost) = watched.and_then(|watched| watched.lost.as_mut()) {
+                    lost.is_due = true;
+                }
+            }
             _ => {}
         }
     }
@@ -146,6 +202,10 @@ impl Watched {
         if self.is_invalidated(lease) {
             return;
         }
+        let is_lost = |lost: &Lost| lost.is_due && lost.node == lease.owner && lease.end <= lost.end;
+        if self.lost.as_ref().is_some_and(is_lost) {
+            watch.violated(LOSS_NOTICED, format!("{node:?} is still told of {lease:?}, which was lost by a crash"));
+        }
         self.saw(lease, node, "is told of", watch);
         let is_over = |owner: Owner| matches!(owner.own, Own::Over(end) if lease.end <= end);
         if self.owner.filter(|owner| owner.node == lease.owner).is_some_and(is_over) {
@@ -185,10 +245,14 @@ impl Watched {
         self.invalidated.get(&lease.owner).is_some_and(|last| last.nonce == lease.asked.nonce && lease.asked <= *last)
     }
 
-    /// A crashed host knows nothing of its lease any more. Others still do.
-    fn crash(&mut self, node: NodeId) {
-        if let Some(owner) = self.owner.as_mut().filter(|owner| owner.node == node) {
-            owner.own = Own::Unknown;
+    /// A crashed host knows nothing of its lease any more. Others still do, and must notice in time.
+    fn crash(&mut self, cell: CellId, node: NodeId, rules: &FaTLease, watch: &mut Watch<'_>) {
+        let Some(owner) = self.owner.as_mut().filter(|owner| owner.node == node) else { return };
+        if rules.params.notice > Span::ZERO && matches!(owner.own, Own::Held(_)) {
+            watch.reached("owner-crashed");
+            watch.set_deadline(u32::from(cell.0) + 1, rules.params.notice);
+            self.lost = Some(Lost { node, end: owner.end, is_due: false });
         }
+        owner.own = Own::Unknown;
     }
 }

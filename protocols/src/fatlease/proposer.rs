@@ -129,7 +129,7 @@ impl Host {
 
     fn forget(&mut self, cell: CellId, instance: Instance) {
         *self.acceptors[usize::from(cell.0)] = Acceptor { instance, ..Acceptor::default() };
-        self.drop_attempts(cell);
+        *self.proposers[usize::from(cell.0)] = Proposer::default();
     }
 
     /// Whether a proposal is under way, or waits for its next round.
