@@ -1,4 +1,62 @@
-//! FaTLease.
+//! FaTLease: lease negotiation by Paxos without persistent state (Hupfeld et al., HPDC 2008, §3 to §5).
+//!
+//! Hosts agree on the owner of a resource by running Paxos on leases λ = (h, t), whose end t is an absolute time on h's own
+//! clock. Each lease has a Paxos instance of its own; clocks differ by at most d_max. A host keeps nothing on disk: what
+//! is over may be forgotten, and who crashed waits until all that it forgot is over.
+//!
+//! - `message`: leases, ballots, instances, what is said
+//! - `acceptor`: p = (λ_lrn, λ_acc, b, i), UPON PREPARE, ACCEPT, LEARN, INV, the reject rule, CHECK_LOCAL_STATE
+//! - `proposer`: INITIATE_CONSENSUS, GET_LEASE, renewals, INVALIDATE, discarding, rounds and back-off
+//! - `monitor`: what must hold
+//! - `mutants`: **the pseudo-code line by line**: what is wrong, what is done instead, what comes of putting it back
+//! - `params`: sizes and times
+//!
+//! # Why no two owners hold valid leases
+//!
+//! Within an instance by Paxos. Between instances by the acceptors alone, whatever proposers do: an acceptor that holds a
+//! lease which may be valid, learned or only accepted, in the latest instance or from the one before, lets nobody but that
+//! lease's owner lead it to another instance, nor accepts another owner's lease there. The majority that accepted a lease
+//! therefore keeps others from a majority until it is over on every clock. What is forgotten, by discarding or by a
+//! crash, is forgotten only when every lease that a promise or a vote of then could still help to is past on *every* clock; and
+//! no acceptor accepts or learns a lease that is past on its own. So messages of before mean nothing after, though
+//! instance numbers begin at 1 again.
+//!
+//! # Decisions where the paper is open
+//!
+//! Each names the mutant that does otherwise.
+//! - A proposer's messages to its own acceptor arrive at once, in the same step; those between hosts take their time.
+//! - An answer bears the ballot of the request that it answers. Ballots are unique for ever: by number, host, and the host's count
+//!   under its incarnation's nonce. A count by number and host alone would begin again with discarding and after a crash.
+//! - Promise and vote have a ballot each (`printed-single-ballot`), and ACCEPT raises the promise
+//!   (`printed-accept-keeps-ballot`).
+//! - A lease is valid while c < t (§4.1). The pseudo-code's c ≤ t makes it valid at the very instant at which waiting v is over
+//!   (`printed-valid-at-end`).
+//! - "Hosts wait for v + d_max" (§4.4) holds on a clock that runs true. On the host's own clock, which may move by d_max within
+//!   the wait while the owner's moves the other way, it takes v + 2 d_max (`printed-recovery`). With clocks at fixed
+//!   differences v is enough, since a lease of v is then valid for v. The same span keeps promises from being discarded: a
+//!   lease proposed under a promise given at c ends by c + d_max + v, and every clock is past that when the own one is by
+//!   d_max (`printed-discard-when-over`).
+//! - The reject rule covers PREPARE, ACCEPT, LEARN and INV, and votes that nobody learned. Against renewals (§4.3): the
+//!   lease's own owner passes it.
+//! - The previous instance (§4.3) is kept by acceptors, as the lease of n - 1; they reject in n. The text has the proposer decide,
+//!   which "must submit in n - 1 instead" if it missed that; but acceptors that are in n answer OUTDATED there, and a
+//!   majority of them knows the lease of n - 1 anyway. CHECK_LOCAL_STATE looks at it too: a renewing owner's acceptor is
+//!   in n already, and would not know its own lease any more (`no-previous-instance`).
+//! - INV names the lease that is given up, with its end: a late one takes no other (`printed-inv-takes-any`), and what
+//!   it removed is not accepted again (`invalidation-unkept`). A host that INV did not reach may be told of the lease until its end.
+//! - An acceptor that accepts in an instance in which it learned another lease forgets the latter: others forgot that instance and began
+//!   anew. A vote for what was not chosen is forgotten when the instance's lease is learned.
+//! - A proposer that must propose a lease that is over goes on to the next instance: nothing else can have been
+//!   chosen (`printed-proposes-what-is-over`).
+//! - A rejected proposer forgets its state only if that may be forgotten (`printed-reject-discards`).
+//! - Each round proposes a lease of its own (`printed-retried-lease`).
+//!
+//! # What the model leaves out
+//!
+//! Clocks that move (`skew-moves`) may show anything within the bound from one reading to the next, backward too: more than real
+//! clocks do. Where `rounds` is 1 nobody waits: a proposal is given up when the next one begins, at any moment. Bounds on
+//! ballot numbers, instances and proposals end deciding, so `decided` is only asked of hosts that discard and may propose for ever.
+
 mod acceptor;
 mod message;
 mod monitor;
