@@ -42,10 +42,7 @@ fn parameters_that_break_the_argument_are_refused() {
         refusal(Params { d_max: Span::millis(900), ..whole() }),
         "d-max 900ms is too small: clocks differ by up to 1s"
     );
-    assert_eq!(
-        refusal(Params { lease: Span::secs(1), ..whole() }),
-        "lease 1s must be longer than d-max, 1s (§4.1)"
-    );
+    assert_eq!(refusal(Params { lease: Span::secs(1), ..whole() }), "lease 1s must be longer than d-max, 1s (§4.1)");
     assert_eq!(
         refusal(Params { variant: Variant::AsPublished, ..whole() }),
         "renewals are not in the printed pseudo-code (§4.3); write renewals = false"

@@ -49,6 +49,7 @@ pub fn shipped() -> Registry {
                 "crash-rejoin",
                 "discard",
                 "drift",
+                "give-up",
                 "many-cells",
                 "partition",
                 "race",

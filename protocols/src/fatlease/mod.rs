@@ -237,13 +237,15 @@ impl FaTLease {
 
     /// Whether the lease is over for its owner, by the safety period if that is another (CHECK_LOCAL_STATE 29, 41).
     fn is_over(&self, lease: Lease, at: At) -> bool {
-        let margin = if self.has(OVER_WITHOUT_MARGIN) || lease.owner == at.node { Span::ZERO } else { self.params.d_max };
+        let margin =
+            if self.has(OVER_WITHOUT_MARGIN) || lease.owner == at.node { Span::ZERO } else { self.params.d_max };
         self.is_past(lease.end, at.now.minus(margin))
     }
 
     /// CHECK_LOCAL_STATE 27 to 48, for a lease that is known.
     fn known(&self, lease: Lease, at: At) -> Known {
-        let margin = if self.has(VALID_WITHOUT_MARGIN) || lease.owner == at.node { Span::ZERO } else { self.params.d_max };
+        let margin =
+            if self.has(VALID_WITHOUT_MARGIN) || lease.owner == at.node { Span::ZERO } else { self.params.d_max };
         if !self.is_past(lease.end, at.now.plus(margin)) {
             Known::Valid(lease)
         } else if self.is_over(lease, at) {
@@ -286,9 +288,7 @@ impl Host {
         let acceptor = &mut self.acceptors[index];
         let (ballot, answer) = match body {
             Body::Prepare(ballot, instance) => (ballot, acceptor.on_prepare(from, ballot, instance, at, rules)),
-            Body::Accept(lease, instance, ballot) => {
-                (ballot, acceptor.on_accept(lease, instance, ballot, at, rules))
-            }
+            Body::Accept(lease, instance, ballot) => (ballot, acceptor.on_accept(lease, instance, ballot, at, rules)),
             Body::Answer(ballot, answer) => return self.on_answer(cell, from, ballot, answer, at, rules, cx),
             Body::Learn(lease, instance) => {
                 let news = acceptor.on_learn(lease, instance, at, rules);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use seedbed_model::{Canonical, Event, NodeId, Property, Serial, Span, Stamp, Watch};
 
 use super::message::{Attempts, CellId, Lease};
-use super::{FaTLease, Observed, Observation};
+use super::{FaTLease, Observation, Observed};
 
 const INVARIANT: &str = "lease-invariant";
 const NOT_FORGOTTEN: &str = "not-forgotten";

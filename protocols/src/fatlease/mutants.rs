@@ -16,7 +16,7 @@
 //! | INITIATE 22 | λ ← p.λ_acc, over or not | acceptors that refuse what is over never let the instance end | on to the next instance when λ_acc is over on every clock | `printed-proposes-what-is-over` | `progress`, in the simulator |
 //! | INITIATE 29 | p_l ← (λ, λ, b, i) | a late majority overwrites what the own acceptor has voted for since, in a later instance | the proposer learns as anyone does | `printed-success-overwrites` | `lease-invariant`, 21, `late` |
 //! | PREPARE 3 | OUTDATED if i < p_l.i ∧ λ_lrn = ⊥ | a proposer of an old instance gets ACK where the new one is complete | OUTDATED whenever i < p_l.i | `printed-outdated-if-incomplete` | harmless: ACCEPT 28 refuses it |
-//! | PREPARE 3, as the text reads | … ∧ λ_lrn ≠ ⊥ | the same where the new one is not complete | the same | `text-outdated-if-complete` | harmless likewise |
+//! | PREPARE 3, as the text reads | … ∧ λ_lrn ≠ ⊥ | the same where the new one is not complete | the same | `text-outdated-if-complete` | `not-forgotten`, in the simulator: a renewing owner counts such an ACK, and goes back |
 //! | PREPARE 7 to 9 | p_l ← (⊥, ⊥, b, i) for a larger i | a lease that is valid is forgotten, by its owner too | the reject rule (§4.4), and the previous lease is kept (§4.3) | `printed-prepare-jumps` | `not-forgotten`, 10, `renewal` |
 //! | ACCEPT 31 to 33 | p_l ← (⊥, λ, b, i) for a larger i | the same without a PREPARE | the same | `printed-accept-jumps` | harmless: the proposer has no majority of promises there |
 //! | ACCEPT 36 to 38 | λ_acc ← λ, b stays | a proposer below the vote finds it, above it does not | b is raised | `printed-accept-keeps-ballot` | `lease-invariant`, 16, `ballots` |
@@ -27,10 +27,10 @@
 //! | LEARN 51 | λ_acc stays | a vote that was not chosen rejects the owner's renewal | it is forgotten if it is another | `printed-learn-keeps-accepted` | harmless: a renewal waits |
 //! | CHECK 29, 39, 41 | valid while c ≤ t | at c = t a lease is valid though v has passed since it was asked for, which is when a crashed host may be back | c < t (§4.1) | `printed-valid-at-end` | `restart-forgets`, 20, `crash` |
 //! | INVALIDATE 5, 7 | p_l.i is raised, then INV(p_l.i) is sent | others give up the instance after | INV names the instance given up | `printed-inv-number` | harmless once INV names the lease too; one line more is one instance skipped |
-//! | INV 11 to 14 | whatever is held goes | a late INV takes a valid lease of another owner | only the lease it names | `printed-inv-takes-any` | `INV_TAKES_ANY_RESULT` |
+//! | INV 11 to 14 | whatever is held goes | a late INV takes a valid lease of another owner | only the lease it names | `printed-inv-takes-any` | harmless at `invalidation`, where numbers do not begin anew; no seed of 2,000 has it fall with discarding |
 //! | §4.1 | p_k is the latest instance | a renewing owner does not know its own lease, others may propose in the renew instance | the lease of the previous instance is kept | `no-previous-instance` | `not-forgotten`, 10, `renewal` |
 //! | §4.4 | state is discarded when its lease is over | a promise has no lease, and goes at once | kept for v + 2 d_max | `printed-discard-when-over` | `lease-invariant`, 14, `discard` |
-//! | §4.4 | a rejected proposer "can safely discard its local state" | its acceptor's votes for others go too | if it may be discarded | `printed-reject-discards` | `REJECT_RESULT` |
+//! | §4.4 | a rejected proposer "can safely discard its local state" | its acceptor's votes for others go too | if it may be discarded | `printed-reject-discards` | `not-forgotten` and `lease-invariant`, in the simulator (`give-up`, 2 of 2,000 seeds); not at `discard` |
 //! | §4.4 | rejoin after v + d_max | on a clock that moves by d_max the wait is v, and the lease lasts v + d_max | v + 2 d_max on the own clock | `printed-recovery` | `restart-forgets`, 20, `moving-crash`; harmless at fixed differences |
 
 use seedbed_model::{Mutant, Outcome};
@@ -119,33 +119,75 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(OUTDATED_OVERWRITES, "p_l left alone by an OUTDATED (INITIATE_CONSENSUS 9)", TWO_OWNERS),
     mutant(RETRIED_LEASE, "a lease of its own for each round (INITIATE_CONSENSUS 10, 14, 35)", GIVEN_UP),
     mutant(SINGLE_BALLOT, "the ballot of λ_acc beside the one promised (PREPARE 15, 18)", TWO_OWNERS),
-    mutant(BALLOT_FROM_ANSWER, "the proposer's own ballot in ACCEPT (INITIATE_CONSENSUS 21)", Outcome::Unreachable("adopted-decided")),
-    mutant(PROPOSES_WHAT_IS_OVER, "the next instance where λ_acc is over (INITIATE_CONSENSUS 22)", Outcome::Falls("progress")),
+    mutant(
+        BALLOT_FROM_ANSWER,
+        "the proposer's own ballot in ACCEPT (INITIATE_CONSENSUS 21)",
+        Outcome::Unreachable("adopted-decided"),
+    ),
+    mutant(
+        PROPOSES_WHAT_IS_OVER,
+        "the next instance where λ_acc is over (INITIATE_CONSENSUS 22)",
+        Outcome::Falls("progress"),
+    ),
     mutant(SUCCESS_OVERWRITES, "learning by the rules of LEARN (INITIATE_CONSENSUS 29)", TWO_OWNERS),
     mutant(OUTDATED_IF_INCOMPLETE, "OUTDATED for every older instance (PREPARE 3)", ANOTHER_CHECK),
-    mutant(OUTDATED_IF_COMPLETE, "OUTDATED for every older instance (PREPARE 3, read as the text)", ANOTHER_CHECK),
+    mutant(OUTDATED_IF_COMPLETE, "OUTDATED for every older instance (PREPARE 3, read as the text)", FORGOTTEN),
     mutant(PREPARE_JUMPS, "the reject rule at PREPARE (PREPARE 7 to 9)", FORGOTTEN),
-    mutant(ACCEPT_JUMPS, "the reject rule at ACCEPT (ACCEPT 31 to 33)", TWO_OWNERS),
+    mutant(
+        ACCEPT_JUMPS,
+        "the reject rule at ACCEPT (ACCEPT 31 to 33)",
+        Outcome::Harmless(
+            "whoever sends ACCEPT has a majority of promises, which the majority of a valid lease denies",
+        ),
+    ),
     mutant(ACCEPT_OUTDATED, "the refusal of leases that are over (ACCEPT 36)", FORGOTTEN),
     mutant(ACCEPT_KEEPS_BALLOT, "the raising of b by ACCEPT (ACCEPT 36 to 38)", TWO_OWNERS),
-    mutant(ACCEPT_KEEPS_LEARNED, "the forgetting of what was learned before a vote of a new count (ACCEPT 36 to 38)", Outcome::Harmless("a vote is held apart from what was learned, and rejects by itself")),
-    mutant(LEARN_KEEPS_ACCEPTED, "the forgetting of a vote for what was not chosen (LEARN 51)", Outcome::Harmless("it makes the acceptor reject the owner's renewal until that vote is over, no more")),
-    mutant(LEARN_JUMPS, "the reject rule at LEARN (LEARN 46 to 48)", TWO_OWNERS),
+    mutant(
+        ACCEPT_KEEPS_LEARNED,
+        "the forgetting of what was learned before a vote of a new count (ACCEPT 36 to 38)",
+        Outcome::Harmless("a vote is held apart from what was learned, and rejects by itself"),
+    ),
+    mutant(
+        LEARN_KEEPS_ACCEPTED,
+        "the forgetting of a vote for what was not chosen (LEARN 51)",
+        Outcome::Harmless("it makes the acceptor reject the owner's renewal until that vote is over, no more"),
+    ),
+    mutant(
+        LEARN_JUMPS,
+        "the reject rule at LEARN (LEARN 46 to 48)",
+        Outcome::Harmless("what is learned was let through by a majority, which holds no other lease that is valid"),
+    ),
     mutant(LEARN_ANYTHING, "the refusal to learn a lease that is over (LEARN 46 to 51)", FORGOTTEN),
-    mutant(INV_NUMBER, "the number of the instance that is given up (INVALIDATE 7)", Outcome::Harmless("an INV takes only leases that end no later than the one it names")),
-    mutant(INV_TAKES_ANY, "the lease that an INV speaks of (INV 11 to 14)", TWO_OWNERS),
+    mutant(
+        INV_NUMBER,
+        "the number of the instance that is given up (INVALIDATE 7)",
+        Outcome::Harmless("an INV takes only leases that end no later than the one it names"),
+    ),
+    mutant(
+        INV_TAKES_ANY,
+        "the lease that an INV speaks of (INV 11 to 14)",
+        Outcome::Harmless(
+            "where no state is discarded: a late INV names an instance that is past for all who moved on",
+        ),
+    ),
     mutant(VALID_AT_END, "that a lease is over at its end (§4.1; CHECK_LOCAL_STATE 29, 39, 41)", OLD_LEASE),
     mutant(NO_PREVIOUS, "the lease of the previous instance (§4.3, renew instances)", FORGOTTEN),
     mutant(DISCARD_WHEN_OVER, "the keeping of promises when state is discarded (§4.4)", TWO_OWNERS),
-    mutant(REJECT_DISCARDS, "the same when a majority rejects (§4.4)", TWO_OWNERS),
+    mutant(REJECT_DISCARDS, "the same when a majority rejects (§4.4)", FORGOTTEN),
     mutant(RECOVERY_SHORT, "the second d_max of the recovery wait on the own clock (§4.4)", OLD_LEASE),
     mutant(NO_REJECT, "the reject rule (§4.4)", TWO_OWNERS),
     mutant(LEARN_DROPS_ACCEPTED, "λ_acc when a lease is learned (LEARN 51)", TWO_OWNERS),
-    mutant(OLD_INSTANCE_ACKED, "OUTDATED: an old instance is answered with ACK (PREPARE 3 to 5)", ANOTHER_CHECK),
-    mutant(INVALIDATION_UNKEPT, "the keeping of what was invalidated (§4.3)", TWO_OWNERS),
+    mutant(OLD_INSTANCE_ACKED, "OUTDATED: an old instance is answered with ACK (PREPARE 3 to 5)", FORGOTTEN),
+    mutant(
+        INVALIDATION_UNKEPT,
+        "the keeping of what was invalidated (§4.3)",
+        Outcome::Harmless(
+            "not seen to fall: another proposer would have to complete the lease after its owner forgot giving it up",
+        ),
+    ),
     mutant(INVALIDATED_BY_OTHERS, "the check that the owner invalidates (INVALIDATE 2)", GIVEN_UP),
     mutant(HALF_IS_MAJORITY, "the one above half that makes a majority (INITIATE_CONSENSUS 15, 27)", TWO_OWNERS),
-    mutant(NO_RECOVERY, "the recovery wait (§4.4)", TWO_OWNERS),
+    mutant(NO_RECOVERY, "the recovery wait (§4.4)", OLD_LEASE),
     mutant(RECOVERY_CUT, "what the recovery wait is longer than v (§4.4)", OLD_LEASE),
     mutant(OVER_WITHOUT_MARGIN, "the safety period behind a lease's end (CHECK_LOCAL_STATE 41)", TWO_OWNERS),
     mutant(

@@ -260,7 +260,9 @@ impl Host {
         let index = usize::from(cell.0);
         let attempt = self.proposers[index].attempts[place].clone();
         let Phase::Prepare { prior, .. } = attempt.phase else { unreachable!("a majority promises in phase 1") };
-        if let Some(prior) = prior.filter(|prior| rules.is_past(prior.lease.end, at.now) && !rules.prints(PROPOSES_WHAT_IS_OVER)) {
+        if let Some(prior) =
+            prior.filter(|prior| rules.is_past(prior.lease.end, at.now) && !rules.prints(PROPOSES_WHAT_IS_OVER))
+        {
             // Nobody would accept it; if anything was chosen here, it is this.
             self.proposers[index].attempts.remove(place);
             if !rules.is_over(prior.lease, at) {
@@ -296,7 +298,8 @@ impl Host {
         }
         let news = if rules.prints(SUCCESS_OVERWRITES) {
             let acceptor = &mut self.acceptors[index];
-            let is_news = acceptor.learned != Some(lease) && lease.owner == at.node && !rules.is_past(lease.end, at.now);
+            let is_news =
+                acceptor.learned != Some(lease) && lease.owner == at.node && !rules.is_past(lease.end, at.now);
             let (promised, accepted) = (Some(ballot), Some(Vote { ballot, lease }));
             let (learned, previous, keep) = (Some(lease), acceptor.previous, acceptor.keep);
             **acceptor = Acceptor { instance, promised, accepted, learned, previous, keep };
@@ -310,15 +313,7 @@ impl Host {
 
     /// "When a majority of acceptors answers with a reject message, the proposer can safely discard its local state and
     /// restart with the instance number received" (§4.4): safely, if nothing of it may still count.
-    fn step_back(
-        &mut self,
-        cell: CellId,
-        place: usize,
-        instance: Instance,
-        at: At,
-        rules: &FaTLease,
-        cx: Cx<'_, '_>,
-    ) {
+    fn step_back(&mut self, cell: CellId, place: usize, instance: Instance, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
         let index = usize::from(cell.0);
         self.proposers[index].attempts.remove(place);
         let acceptor = &self.acceptors[index];
