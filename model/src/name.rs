@@ -102,6 +102,10 @@ impl<K: TagKind> Tag<K> {
         TagSpace { kind: K::ID, scope: self.scope }
     }
 
+    pub(crate) fn rank(self) -> u32 {
+        self.rank
+    }
+
     /// Its scope: the range or the node it was made for.
     pub fn scope(self) -> u16 {
         self.scope

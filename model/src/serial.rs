@@ -62,36 +62,28 @@ impl<K: NumberKind> Canonical for Serial<K> {
         Ok(Serial { nonce, number: Tag::read(input)? })
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
-        let mut incarnation = RankOf(0);
-        self.nonce.rename(&mut incarnation);
+        let incarnation = self.nonce;
         self.nonce.rename(names);
-        self.number.rename(&mut Within { incarnation: incarnation.0, names });
-    }
-}
-
-/// Reads off the rank of a nonce.
-struct RankOf(u32);
-
-impl Renaming for RankOf {
-    fn tag(&mut self, _: TagSpace, rank: &mut u32) {
-        self.0 = *rank;
+        self.number.rename(&mut Within { incarnation, names });
     }
 }
 
 /// Kinds stay below this, so that a kind and an incarnation make one number.
 const KINDS: u16 = 1024;
 
-/// Shows the numbers of an incarnation as a space of their own. Of 64 incarnations at once, two may share a space: that
-/// merges fewer states, and is as sound.
+/// Shows the numbers of an incarnation as a space of their own. Of 64 incarnations of a node at once, or of 256 nodes, two
+/// may share a space: that merges fewer states, and is as sound.
 struct Within<'a> {
-    incarnation: u32,
+    incarnation: Nonce,
     names: &'a mut dyn Renaming,
 }
 
 impl Renaming for Within<'_> {
     fn tag(&mut self, space: TagSpace, rank: &mut u32) {
-        let incarnation = (self.incarnation % u32::from(u16::MAX / KINDS)) as u16;
-        self.names.tag(TagSpace { kind: space.kind + incarnation * KINDS, ..space }, rank);
+        let incarnation = (self.incarnation.rank() % u32::from(u16::MAX / KINDS)) as u16;
+        // Of the nodes too: incarnations of two are alike in number only until they are ranked.
+        let scope = space.scope ^ self.incarnation.scope() << 8;
+        self.names.tag(TagSpace { kind: space.kind + incarnation * KINDS, scope }, rank);
     }
     fn node(&mut self, node: &mut NodeId) {
         self.names.node(node);

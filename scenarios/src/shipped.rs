@@ -5,6 +5,7 @@ use seedbed_protocols::basics::lease_stamps::LeaseStamps;
 use seedbed_protocols::basics::lease_timers::LeaseTimers;
 use seedbed_protocols::basics::paxos::Paxos;
 use seedbed_protocols::basics::register::Register;
+use seedbed_protocols::fatlease::FaTLease;
 use seedbed_protocols::leasing::Leasing;
 use seedbed_protocols::seqpair::SeqPair;
 
@@ -46,5 +47,21 @@ pub fn shipped() -> Registry {
                 "steady"
             ],
             pinned["crisscross"]
+        ))
+        .with::<FaTLease>(files!(
+            "../fatlease",
+            check,
+            [
+                "clock-beyond-bound",
+                "contention",
+                "crash-rejoin",
+                "discard",
+                "drift",
+                "give-up",
+                "many-cells",
+                "partition",
+                "race",
+                "steady"
+            ]
         ))
 }
