@@ -118,7 +118,7 @@ fn a_moment_between_two_ticks_falls_and_holds_like_any_other() {
 /// Clocks that are off by nanoseconds, so that an end is far from every tick.
 #[test]
 fn a_moment_of_clocks_that_differ_falls_and_what_falls_happens() {
-    let params = lease_stamps::Params { holders: 3, lease: Span::secs(4), offset: Span::secs(1), ..Default::default() };
+    let params = lease_stamps::Params { holders: 3, lease: Span::secs(4), offset: Span::secs(1) };
     let protocol = build::<lease_stamps::LeaseStamps>(params, &["no-offset-margin"]);
     let clock = |offset_ns| NodeClock { offset_ns, offset_max: Span::secs(1), ..NodeClock::EXACT };
     let mut script = started(&protocol);
