@@ -1,6 +1,6 @@
 //! The contract: a protocol is plain data, `start` and `step`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::marker::PhantomData;
@@ -319,7 +319,19 @@ pub struct Context<'a, P: Protocol> {
     surroundings: &'a mut dyn Surroundings<P::Timer>,
     base: usize,
     persist_count: u16,
+    touched: Touched<P::Timer>,
 }
+
+/// Which of a long step's effects was the last on each timer: to look through all of them for each question would take a
+/// step over thousands of ranges the square of their number.
+struct Touched<T> {
+    /// Effects before this one are in `last`.
+    upto: usize,
+    last: BTreeMap<T, usize>,
+}
+
+/// A step of so many effects is looked through without an index.
+const EFFECTS_SEARCHED_MAX: usize = 64;
 
 impl<'a, P: Protocol> Context<'a, P> {
     /// For engines: a context that appends to `effects`.
@@ -329,7 +341,8 @@ impl<'a, P: Protocol> Context<'a, P> {
         surroundings: &'a mut dyn Surroundings<P::Timer>,
     ) -> Self {
         let base = effects.len();
-        Context { node, effects, surroundings, base, persist_count: 0 }
+        let touched = Touched { upto: base, last: BTreeMap::new() };
+        Context { node, effects, surroundings, base, persist_count: 0, touched }
     }
 
     /// The node that steps.
@@ -382,22 +395,38 @@ impl<'a, P: Protocol> Context<'a, P> {
 
     /// Whether `timer` is armed: the only reading of time. What this step did to it already counts.
     pub fn is_armed(&mut self, timer: &P::Timer) -> bool {
-        self.is_armed_before(timer, self.effects.len())
+        if self.effects.len() - self.base <= EFFECTS_SEARCHED_MAX {
+            return self.is_armed_before(timer, self.effects.len());
+        }
+        while self.touched.upto < self.effects.len() {
+            if let Some(timer) = touched(&self.effects[self.touched.upto]) {
+                self.touched.last.insert(timer.clone(), self.touched.upto);
+            }
+            self.touched.upto += 1;
+        }
+        match self.touched.last.get(timer) {
+            Some(last) => self.is_armed_after(*last),
+            None => self.surroundings.is_armed(timer),
+        }
     }
 
     fn is_armed_before(&mut self, timer: &P::Timer, end: usize) -> bool {
-        for index in (self.base..end).rev() {
-            match &self.effects[index] {
-                Effect::Set { timer: set, span } if set == timer => return span.0 > 0,
-                Effect::Cancel(cancelled) if cancelled == timer => return false,
-                Effect::Copy { to, from } if to == timer => {
-                    let from = from.clone();
-                    return self.is_armed_before(&from, index);
-                }
-                _ => {}
-            }
+        match (self.base..end).rev().find(|index| touched(&self.effects[*index]) == Some(timer)) {
+            Some(last) => self.is_armed_after(last),
+            None => self.surroundings.is_armed(timer),
         }
-        self.surroundings.is_armed(timer)
+    }
+
+    /// Whether the timer is armed that the effect at `index` touched, just after it.
+    fn is_armed_after(&mut self, index: usize) -> bool {
+        match &self.effects[index] {
+            Effect::Set { span, .. } => span.0 > 0,
+            Effect::Copy { from, .. } => {
+                let from = from.clone();
+                self.is_armed_before(&from, index)
+            }
+            _ => false,
+        }
     }
 
     /// The own clock, for protocols that put times into messages or names.
@@ -466,6 +495,14 @@ impl<'a, P: Protocol> Context<'a, P> {
             Effect::RespondAfter { op, answer, after } => lift.responded(op, answer, Some(outer_ticket(after)), self),
             Effect::Happened(_) | Effect::Unarm => unreachable!("only the world makes these"),
         }
+    }
+}
+
+/// The timer that an effect sets, copies to or cancels.
+fn touched<P: Protocol>(effect: &Effect<P>) -> Option<&P::Timer> {
+    match effect {
+        Effect::Set { timer, .. } | Effect::Cancel(timer) | Effect::Copy { to: timer, .. } => Some(timer),
+        _ => None,
     }
 }
 
