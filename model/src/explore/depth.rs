@@ -14,7 +14,8 @@ use super::search::{Bad, Search, Worker};
 use super::space::{Row, Space, Successors};
 use super::table::{Entered, ROOT, SHARD_COUNT, Shard, Table, shard_of};
 
-/// A worker looks up from its own stack after so many states, or as soon as another has nothing to do.
+/// A worker looks up from its own stack after so many states. Sooner, for one that has nothing to do, is worse: what is given
+/// away then is soon worked off, and the two take turns.
 const STRIDE: usize = 1 << 8;
 
 /// Who has nothing to do looks so often for something before it sleeps: to be woken takes longer than most strides.
@@ -27,6 +28,10 @@ const SHARED_GROWTH_MIN: usize = 1 << 16;
 struct Shared {
     /// Workers read it for a stride at a time, which is to fill it. To write it is to make a shard grow.
     table: RwLock<Table>,
+    /// Held by who makes the table grow, and whether somebody wants to: the others then let go and wait, since a lock that
+    /// is free for a moment goes to who runs, not to who is being woken.
+    growth: Mutex<()>,
+    is_growing: AtomicBool,
     states_max: u64,
     unique: AtomicU64,
     total: AtomicU64,
@@ -79,6 +84,8 @@ impl<S: Space> Search<S> {
             states_max: self.limits.states,
             unique: AtomicU64::new(table.len() as u64),
             table: RwLock::new(table),
+            growth: Mutex::new(()),
+            is_growing: AtomicBool::new(false),
             total: AtomicU64::new(self.stats.total),
             over: AtomicBool::new(false),
             hungry: AtomicBool::new(false),
@@ -149,7 +156,7 @@ impl<S: Space> Worker<S> {
                 if shared.over.load(Ordering::Relaxed) {
                     return harvest;
                 }
-                if shared.hungry.load(Ordering::Relaxed) && stack.len() > 1 {
+                if shared.is_growing.load(Ordering::Relaxed) {
                     break;
                 }
             }
@@ -189,6 +196,9 @@ impl<S: Space> Worker<S> {
 
 impl Shared {
     fn table(&self) -> RwLockReadGuard<'_, Table> {
+        if self.is_growing.load(Ordering::Relaxed) {
+            drop(lock(&self.growth));
+        }
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -292,7 +302,10 @@ impl Shared {
     /// Makes the shard grow, unless another worker just did, and with it all that soon would: to have the table to oneself,
     /// all others must stop.
     fn grow(&self, shard: usize) {
+        let _growth = lock(&self.growth);
+        self.is_growing.store(true, Ordering::Relaxed);
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        self.is_growing.store(false, Ordering::Relaxed);
         if !table.shards[shard].is_full() {
             return;
         }
