@@ -20,7 +20,7 @@ struct Bound {
 
 /// Each bound of `fatlease.toml` is exhausted and holds.
 #[test]
-#[ignore = "minutes; `.ci/run --full` has them"]
+#[ignore = "minutes, for larger bounds: .ci/run --full, in its step sweeps"]
 fn pairs_of_features_hold() {
     let file: BoundsFile = toml::from_str(include_str!("fatlease.toml")).expect("the file fits its types");
     for bound in &file.bound {

@@ -54,14 +54,14 @@ fn the_group_is_named_among_the_abstractions() {
 
 /// The bound `failover-prs`, whole.
 #[test]
-#[ignore = "2.4 million states"]
+#[ignore = "2.4 million states: .ci/run --full, in its step sweeps"]
 fn a_failover_of_prs_with_two_owners() {
     assert_eq!(explored(&service(Variant::Prs), &one_crash()), (Verdict::Holds, 2_444_724, true));
 }
 
 /// Without a takeover a loss is told within 6 ticks here. A new leader counts every margin anew, and puts the news off.
 #[test]
-#[ignore = "1.8 million states"]
+#[ignore = "1.8 million states: .ci/run --full, in its step sweeps"]
 fn a_takeover_puts_the_news_of_a_loss_off() {
     let params = Params { managers: 1, owners: 1, lookups: 1, notice: Span::ticks(8), ..service(Variant::Centrifuge) };
     assert_eq!(params.notice_needed(Span::ZERO, Span::ZERO, 0), Span::ticks(6));
