@@ -2,6 +2,7 @@
 //!
 //! Files are JSON. Keys are in snake case, names in them in kebab case. A reader refuses another [`SCHEMA`].
 
+mod experiment;
 mod kills;
 mod merging;
 mod pieces;
@@ -18,6 +19,7 @@ use crate::explore::Bounds;
 use crate::signature::Signature;
 use crate::trace::TraceStep;
 
+pub use experiment::{Curve, ExperimentRecord, Milli, Plot, Point, Shown};
 pub use kills::{CleanRecord, Detection, Kill, KillRecord, Measured};
 pub use merging::merged;
 pub use pieces::{Piece, disagreed, done, joined, sum};
@@ -34,7 +36,7 @@ pub const SCHEMA: u32 = 2;
 pub struct Header {
     /// [`SCHEMA`] at the time of writing.
     pub schema: u32,
-    /// `campaign`, `check`, `kills`, `plan` or `shrink`.
+    /// `campaign`, `check`, `experiment`, `kills`, `plan` or `shrink`.
     pub kind: String,
     /// The revision that ran, as the caller named it; `unknown` if nobody did.
     pub revision: String,

@@ -5,8 +5,8 @@ use seedbed_model::record::{CleanRecord, Detection, Kill, KillRecord, Measured};
 use crate::number;
 use crate::table::{Side, Table};
 
-/// A row for each mutant, how soon each engine kills it if that was measured, and whether all is as declared.
-pub fn summary(record: &KillRecord) -> String {
+/// A row for each mutant, how soon each engine kills it if that was measured, and what fell of the whole protocols.
+pub fn tables(record: &KillRecord) -> String {
     let mut table = Table::new(&[
         ("protocol", Side::Left),
         ("mutant", Side::Left),
@@ -27,7 +27,8 @@ pub fn summary(record: &KillRecord) -> String {
     }
     let reasons: String = record.rows.iter().filter_map(reason).collect();
     let measured = measured(record);
-    format!("{}{reasons}{measured}{}{}\n", table.text(), cleanliness(record), verdict(record))
+    let kills = if record.rows.is_empty() { String::new() } else { table.text() };
+    format!("{kills}{reasons}{measured}{}", cleanliness(record))
 }
 
 /// Whether each mutant is as declared and nothing fell that must hold.
@@ -132,7 +133,7 @@ pub(crate) fn detection(detection: &Detection, unit: &str) -> String {
 }
 
 /// Whether all is as declared, in a line.
-pub(crate) fn verdict(record: &KillRecord) -> String {
+pub fn verdict(record: &KillRecord) -> String {
     let mutants = number::counted(record.rows.len() as u64, "mutant");
     let wrong = record.rows.iter().filter(|kill| !kill.as_declared).count();
     let outcome = match wrong {
@@ -192,8 +193,8 @@ protocol  mutant     declared           explorer                                
 leasing   no-margin  single-copy falls  single-copy at race after 1,200 states  nothing in 200 seeds  killed
 leasing   slow       harmless           not tried                               nothing in 200 seeds  harmless as declared
 leasing/slow is harmless: nobody waits
-2 mutants: all as declared
 ";
-        assert_eq!(summary(&record), expected);
+        assert_eq!(tables(&record), expected);
+        assert_eq!(verdict(&record), "2 mutants: all as declared");
     }
 }

@@ -7,6 +7,7 @@
 //! - [`trace`]: the steps of a run, one event a line.
 //! - [`failure`]: the block that a failure prints, ending in what to paste and where it came from.
 //! - [`campaign`], [`check`], [`kills`]: what `run`, `check` and `mutants` say at their end.
+//! - [`experiment`], [`plot`]: what was measured beside what a paper measured.
 //! - [`statistics`]: what a campaign says of the seeds that it did not run, and what it exercised.
 //! - [`plan`], [`manifest`]: a campaign cut into shards, for a person and for an engine that runs them.
 //! - [`history`]: judged client histories, in words and as pictures.
@@ -17,6 +18,7 @@
 
 pub mod campaign;
 pub mod check;
+pub mod experiment;
 pub mod failure;
 pub mod github;
 pub mod history;
@@ -27,6 +29,7 @@ pub mod manifest;
 pub mod number;
 pub mod page;
 pub mod plan;
+pub mod plot;
 pub mod shrunk;
 pub mod spacetime;
 pub mod statistics;

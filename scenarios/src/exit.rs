@@ -26,6 +26,8 @@ pub const INCOMPLETE: u8 = 16;
 pub const SURVIVED: u8 = 17;
 /// A pinned run drifted, or its violation is gone.
 pub const DRIFTED: u8 = 18;
+/// An experiment does not show what it is said to.
+pub const UNSHOWN: u8 = 19;
 
 /// The code of a property's fall. A property that `properties` does not have is a panic, or one that was given up.
 pub(crate) fn of_fall(properties: &[Property], name: &str) -> u8 {

@@ -10,11 +10,12 @@ use seedbed_model::{
     Violation, replay_exact,
 };
 use seedbed_sim::shrink::Budget;
-use seedbed_sim::{Guidance, Run, Seed, Settings};
+use seedbed_sim::{End, Guidance, Run, Seed, Settings};
 use toml::Table;
 
 use crate::drive;
 use crate::engine::{self, Address, Engine};
+use crate::experiment::{self, Measure};
 use crate::file::{self, CheckFile};
 use crate::history::claim::{self, Claim};
 use crate::history::recorder::Seen;
@@ -82,6 +83,37 @@ pub(crate) struct Recorded {
 pub(crate) struct Traced {
     pub(crate) run: Run,
     pub(crate) trace: Vec<TraceStep>,
+}
+
+/// A run that was measured.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    /// `values[i]` is of the `i`-th measure, in thousandths of its unit; `None` if there was nothing to measure.
+    pub(crate) values: Vec<Option<u64>>,
+    pub(crate) run: Run,
+}
+
+impl Measured {
+    /// # Errors
+    /// If the run fell, or was given up: it measures nothing.
+    pub(crate) fn of_a_whole_run(self) -> Result<Vec<Option<u64>>, String> {
+        match (self.run.end, self.run.violations.first()) {
+            (End::Quiet, _) => Ok(self.values),
+            (End::StepLimit, _) => Err(format!("seed {} ran into step-count-max; write a larger one", self.run.seed)),
+            (_, Some(fell)) => {
+                Err(format!("seed {}: {} fell: {}", self.run.seed, fell.violation.property, fell.violation.detail))
+            }
+            (end, None) => Err(format!("seed {} ended as {end:?}", self.run.seed)),
+        }
+    }
+}
+
+/// Whether a node is of the name, or of the beginning of a name that is written with a star.
+pub(crate) fn fits(written: &str, node: &str) -> bool {
+    match written.strip_suffix('*') {
+        Some(beginning) => node.starts_with(beginning),
+        None => node == written,
+    }
 }
 
 /// What the commands do with a protocol. Errors are about parameters and settings, in words.
@@ -152,6 +184,9 @@ pub(crate) trait Face: Send + Sync {
     /// What the clients of a run see goes to `sink`, as it happens.
     fn history(&self, setup: &Setup, settings: &Settings, seed: Seed, sink: &mut dyn FnMut(Seen))
     -> Result<(), String>;
+    /// Runs a seed and measures it.
+    fn measure(&self, setup: &Setup, settings: &Settings, seed: Seed, measures: &[Measure])
+    -> Result<Measured, String>;
     /// How many effects a run has, if it replays as an exact script.
     fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String>;
     /// The first difference between two runs of one seed, in words.
@@ -332,6 +367,15 @@ impl<F: Family> Face for FamilyFace<F> {
     ) -> Result<(), String> {
         drive::history(&Self::build(setup)?, settings, seed, sink);
         Ok(())
+    }
+    fn measure(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seed: Seed,
+        measures: &[Measure],
+    ) -> Result<Measured, String> {
+        Ok(experiment::measured(&Self::build(setup)?, settings, seed, measures))
     }
     fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String> {
         crate::exactness::compare(&Self::build(setup)?, settings, seed)

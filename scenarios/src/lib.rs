@@ -17,6 +17,7 @@ mod drive;
 mod engine;
 mod exactness;
 pub mod exit;
+mod experiment;
 mod exploration;
 mod face;
 mod file;

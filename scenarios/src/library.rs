@@ -10,7 +10,8 @@ use seedbed_sim::{Plan, Settings};
 use toml::{Spanned, Table};
 
 use crate::exit::{BadInput, unknown};
-use crate::face::{Described, Face, Setup};
+use crate::experiment::Experiment;
+use crate::face::{self, Described, Face, Setup};
 use crate::file::{self, CheckFile, Class, Expect, ScenarioFile, Source};
 use crate::params;
 use crate::registry::{Entry, Registry};
@@ -104,19 +105,34 @@ impl<'r> Library<'r> {
 
     /// The protocol's pinned runs, in order of name: those shipped, and those of the user's folder over them.
     pub(crate) fn pinned(&self, entry: &Entry) -> Result<Vec<(String, Source)>, BadInput> {
+        self.in_folder(entry, "pinned", entry.files.pinned)
+    }
+
+    fn in_folder(
+        &self,
+        entry: &Entry,
+        folder: &str,
+        files: &[(&'static str, &'static str)],
+    ) -> Result<Vec<(String, Source)>, BadInput> {
         let face = entry.face.as_ref();
-        let source = |(name, text): &(&str, &str)| shipped(face, &format!("pinned/{name}"), text).1;
-        let mut pins: Vec<(String, Source)> =
-            entry.files.pinned.iter().map(|pin| (pin.0.to_owned(), source(pin))).collect();
-        let folder = self.folder.as_ref().map(|folder| folder.join(face.name()).join("pinned"));
-        if let Some(folder) = folder.filter(|folder| folder.is_dir()) {
-            for path in listed(&folder)?.into_iter().filter(|path| path.extension().is_some_and(|it| it == "toml")) {
-                pins.retain(|(other, _)| *other != stem(&path));
-                pins.push((stem(&path), read(&path)?));
+        let source = |(name, text): &(&str, &str)| shipped(face, &format!("{folder}/{name}"), text).1;
+        let mut found: Vec<(String, Source)> = files.iter().map(|file| (file.0.to_owned(), source(file))).collect();
+        let own = self.folder.as_ref().map(|own| own.join(face.name()).join(folder));
+        if let Some(own) = own.filter(|own| own.is_dir()) {
+            for path in listed(&own)?.into_iter().filter(|path| path.extension().is_some_and(|it| it == "toml")) {
+                found.retain(|(other, _)| *other != stem(&path));
+                found.push((stem(&path), read(&path)?));
             }
         }
-        pins.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Ok(pins)
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(found)
+    }
+
+    /// The protocol's experiments, in order of name: those shipped, and those of the user's folder over them.
+    pub(crate) fn experiments<'e>(&self, entry: &'e Entry) -> Result<Vec<Experiment<'e>>, BadInput> {
+        let face = entry.face.as_ref();
+        let files = self.in_folder(entry, "experiments", entry.files.experiments)?;
+        files.iter().map(|(name, source)| Experiment::read(face, name, source)).collect()
     }
 
     fn user_files(&self, face: &dyn Face) -> Result<Vec<PathBuf>, BadInput> {
@@ -274,7 +290,7 @@ fn names(spanned: &[Spanned<String>]) -> Vec<String> {
     spanned.iter().map(|name| name.get_ref().clone()).collect()
 }
 
-fn same_protocol(face: &dyn Face, written: &Spanned<String>, source: &Source) -> Result<(), BadInput> {
+pub(crate) fn same_protocol(face: &dyn Face, written: &Spanned<String>, source: &Source) -> Result<(), BadInput> {
     if written.get_ref() == face.name() {
         return Ok(());
     }
@@ -329,10 +345,7 @@ pub(crate) fn known_plan(described: &Described, plan: &Plan, source: &Source) ->
 
 /// The nodes that faults may hit: names, or beginnings of names with a star.
 fn known_nodes(described: &Described, settings: &Settings, source: &Source) -> Result<(), BadInput> {
-    let fits = |written: &str| match written.strip_suffix('*') {
-        Some(beginning) => described.nodes.iter().any(|node| node.starts_with(beginning)),
-        None => described.nodes.iter().any(|node| node == written),
-    };
+    let fits = |written: &str| described.nodes.iter().any(|node| face::fits(written, node));
     let known: Vec<&str> = described.nodes.iter().map(String::as_str).collect();
     match settings.faults.nodes.iter().find(|written| !fits(written)) {
         Some(written) => Err(source.at_string(written, unknown("node", written, &known))),

@@ -7,6 +7,7 @@ use seedbed_model::Span;
 use toml::{Table, Value};
 
 use crate::exit::BadInput;
+use crate::face::Face;
 
 /// One `key=value` of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +67,21 @@ fn with(table: &Table, change: &Override, check: &dyn Fn(&Table) -> Result<(), S
         }
     }
     Err(first_error.unwrap_or_default())
+}
+
+/// The parameter that tells a protocol's forms apart, where it has several.
+pub(crate) const VARIANT: &str = "variant";
+
+/// The protocol's forms. A protocol names them where it refuses one that it does not have, as its parameters are read.
+pub(crate) fn variants(face: &dyn Face) -> Vec<String> {
+    let is_any = face.full_params(&Table::new()).is_ok_and(|full| full.contains_key(VARIANT));
+    let none_such = Table::from_iter([(VARIANT.to_owned(), Value::String("?".into()))]);
+    match face.full_params(&none_such) {
+        Err(refusal) if is_any => {
+            refusal.split('`').skip(1).step_by(2).filter(|name| *name != "?").map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// `over` on top of `under`, key by key.

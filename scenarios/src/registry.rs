@@ -16,28 +16,34 @@ pub struct Files {
     pub scenarios: &'static [(&'static str, &'static str)],
     /// Pinned runs, from the folder `pinned`: file names without `.toml`, and texts.
     pub pinned: &'static [(&'static str, &'static str)],
+    /// Experiments, from the folder `experiments`: likewise.
+    pub experiments: &'static [(&'static str, &'static str)],
 }
 
-/// Embeds a protocol's files: the folder, `check` if it has a `check.toml`, its scenarios, and `pinned` with what its
-/// folder `pinned` holds, if there is one.
+/// Embeds a protocol's files: the folder, `check` if it has a `check.toml`, its scenarios, and `pinned` and `experiments`
+/// with what its folders of those names hold, if there are any.
 ///
 /// ```ignore
 /// Registry::new().with::<Parking>(seedbed::files!("../scenarios/parking", check, ["calm", "busy"], pinned ["twice"]))
 /// ```
 #[macro_export]
 macro_rules! files {
-    ($folder:literal, check, [$($name:literal),* $(,)?] $(, pinned [$($pin:literal),* $(,)?])?) => {
+    ($folder:literal, check, [$($name:literal),* $(,)?] $($rest:tt)*) => {
         $crate::Files {
             check: Some(include_str!(concat!($folder, "/check.toml"))),
-            ..$crate::files!($folder, [$($name),*] $(, pinned [$($pin),*])?)
+            ..$crate::files!($folder, [$($name),*] $($rest)*)
         }
     };
-    ($folder:literal, [$($name:literal),* $(,)?] $(, pinned [$($pin:literal),* $(,)?])?) => {
+    ($folder:literal, [$($name:literal),* $(,)?]
+     $(, pinned [$($pin:literal),* $(,)?])? $(, experiments [$($experiment:literal),* $(,)?])? $(,)?) => {
         $crate::Files {
             folder: concat!(file!(), "/../", $folder),
             check: None,
             scenarios: &[$(($name, include_str!(concat!($folder, "/", $name, ".toml")))),*],
             pinned: &[$($(($pin, include_str!(concat!($folder, "/pinned/", $pin, ".toml")))),*)?],
+            experiments: &[
+                $($(($experiment, include_str!(concat!($folder, "/experiments/", $experiment, ".toml")))),*)?
+            ],
         }
     };
 }

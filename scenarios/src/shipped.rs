@@ -62,6 +62,7 @@ pub fn shipped() -> Registry {
                 "partition",
                 "race",
                 "steady"
-            ]
+            ],
+            experiments["batch", "hosts"]
         ))
 }

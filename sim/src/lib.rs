@@ -5,7 +5,7 @@
 //! thing *means* is written in `seedbed_model`; this crate only says what happens when.
 //!
 //! - `seed`, `stream`: randomness, as pure functions of seed, label and counter;
-//! - `settings`: every knob, with its unit;
+//! - `settings`: every knob, with its unit; `sizer`: how long messages and records are;
 //! - `network`, `shape`, `clock`, `faults`: the fault models; `mix`, `drawing`: which faults a seed has; `words`: a plan
 //!   for people;
 //! - `agenda`, `scheduler`, `simulation`, `costs`, `injection`: the loop, the queues at nodes, the faults;
@@ -36,6 +36,7 @@ mod shape;
 pub mod shrink;
 mod signing;
 mod simulation;
+mod sizer;
 mod stream;
 mod sweep;
 mod trace;
@@ -52,5 +53,6 @@ pub use seed::Seed;
 pub use seedbed_model::NodeClock;
 pub use settings::{ClockSettings, Costs, DiskTimes, Distribution, FaultMix, Network, Settings, SpanRange};
 pub use signing::signature;
+pub use sizer::Sizer;
 pub use sweep::{sweep, sweep_with};
 pub use trace::{Recorder, Tracer};

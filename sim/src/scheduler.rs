@@ -1,8 +1,6 @@
 //! The scheduler: what a plain world asks of the simulator, and what the simulator hears from it.
 
-use seedbed_model::{
-    Canonical, ClockBound, Driver, Effect, Encoder, Envelope, NodeId, Protocol, Ratio, Span, Stamp, Stream, script,
-};
+use seedbed_model::{ClockBound, Driver, Effect, Envelope, NodeId, Protocol, Ratio, Span, Stamp, Stream, script};
 
 use crate::agenda::{Agenda, Due};
 use crate::faults::Turn;
@@ -10,6 +8,7 @@ use crate::network::{Fate, Links};
 use crate::seed::Seed;
 use crate::settings::{Settings, SpanRange};
 use crate::shape::{served, transfer};
+use crate::sizer::Sizer;
 use crate::stream::{Label, Streams, below, between};
 use seedbed_model::Clock;
 
@@ -51,30 +50,6 @@ struct SlowDisk {
     node: NodeId,
     factor: Ratio,
     added: Span,
-}
-
-/// Says how long messages and records are.
-struct Sizer<P> {
-    protocol: P,
-    encoder: Encoder,
-}
-
-impl<P: Protocol> Sizer<P> {
-    fn message(&mut self, message: &P::Message) -> u64 {
-        let stated = self.protocol.message_size(message);
-        stated.unwrap_or_else(|| self.length(message))
-    }
-
-    fn record(&mut self, record: &P::Record) -> u64 {
-        let stated = self.protocol.record_size(record);
-        stated.unwrap_or_else(|| self.length(record))
-    }
-
-    fn length(&mut self, value: &impl Canonical) -> u64 {
-        self.encoder.clear();
-        value.encode(&mut self.encoder);
-        self.encoder.bytes().len() as u64
-    }
 }
 
 pub(crate) struct Scheduler<P: Protocol> {
@@ -126,7 +101,7 @@ impl<P: Protocol> Scheduler<P> {
             waits: [disk, settings.decisions, settings.clients, lateness],
             disk_rate: settings.costs.disk,
             slow_disks: Vec::new(),
-            sizer: Sizer { protocol: protocol.clone(), encoder: Encoder::whole() },
+            sizer: Sizer::new(protocol.clone()),
         }
     }
 

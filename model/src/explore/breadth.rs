@@ -2,7 +2,8 @@
 //!
 //! A level is expanded in rounds, a round in chunks. Workers take chunks in any order; what a round found is then taken
 //! into the table in the order of the chunks, shard by shard. So numbers, parents and the first violation do not depend
-//! on how many workers there are.
+//! on how many workers there are. What the table had before the round, several workers leave out of it themselves: each
+//! looks its own up, where otherwise each would go through what all have found.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +13,8 @@ use super::crew::{Crew, Task};
 use super::frontier::{Frontier, Level};
 use super::level::Segment;
 use super::search::{Aids, Bad, Kept, Search, Worker};
-use super::space::{Space, Successors};
-use super::table::{SHARD_COUNT, Shard, shard_of};
+use super::space::{Entry, Space, Successors};
+use super::table::{SHARD_COUNT, Shard, Table, shard_of};
 
 /// A round expands about so many states, between two calls of `watch`.
 const ROUND: usize = 1 << 14;
@@ -58,7 +59,14 @@ struct Round {
     /// Of the first chunk.
     moment: u64,
     keeps_edges: bool,
+    /// Nobody writes to it during the round.
+    table: Table,
+    /// Whether workers leave out what the table has.
+    sifts: bool,
 }
+
+/// So many states are expanded between two looks into the table: enough for their ways from memory to overlap.
+const SIFTED: usize = 8;
 
 impl<S: Space> Worker<S> {
     /// Expands units until none is left, or a property falls.
@@ -83,6 +91,7 @@ impl<S: Space> Worker<S> {
         found.keeps_edges = round.keeps_edges;
         let mut chunk = Chunk::of(number, found);
         self.space.begin(round.moment + number as u64);
+        let mut sifted = 0;
         for at in unit.start..unit.end {
             let found = &mut chunk.found;
             found.begin(segment.state(at));
@@ -96,6 +105,10 @@ impl<S: Space> Worker<S> {
             if let Some(violation) = found.fallen.take() {
                 chunk.bad = Some(Bad { state: found.from, violation, in_state: found.fallen_here });
                 break;
+            }
+            if round.sifts && (at + 1 == unit.end || (at + 1).is_multiple_of(SIFTED)) {
+                round.table.sift(found, sifted);
+                sifted = found.len();
             }
         }
         self.done.push(chunk);
@@ -214,6 +227,8 @@ impl<'env, S: Space + 'env> Search<S> {
             next: AtomicUsize::new(0),
             moment: self.moment,
             keeps_edges: self.graph.is_some(),
+            sifts: self.graph.is_none() && self.workers.len() > 1,
+            table: std::mem::take(&mut self.table),
         });
         let idle = self.workers.split_off(self.workers.len().min(units.len()));
         let tasks = self.workers.drain(..).map(|mut worker| -> Task<'env, Worker<S>> {
@@ -225,6 +240,7 @@ impl<'env, S: Space + 'env> Search<S> {
         });
         self.workers = crew.together(tasks);
         self.workers.extend(idle);
+        self.table = Arc::into_inner(round).expect("every worker has let go of the round").table;
         Ok(())
     }
 
@@ -291,6 +307,19 @@ impl<'env, S: Space + 'env> Search<S> {
             let from = first.spare.len().saturating_sub(share.saturating_sub(worker.spare.len()));
             worker.spare.extend(first.spare.drain(from..));
         }
+    }
+}
+
+impl Table {
+    /// Leaves out the transitions from the `start`-th on whose states are here.
+    fn sift(&self, found: &mut Successors, start: usize) {
+        self.touch(&found.entries[start..]);
+        found.retain_from(start, |fingerprint| !self.shards[shard_of(fingerprint)].has(fingerprint));
+    }
+
+    fn touch(&self, entries: &[Entry]) {
+        let near = entries.iter().map(|entry| self.shards[shard_of(entry.fingerprint)].touch(entry.fingerprint));
+        std::hint::black_box(near.fold(0, |all, one| all ^ one));
     }
 }
 

@@ -188,7 +188,32 @@ impl Successors {
     pub fn truncate(&mut self, len: usize) {
         self.total -= self.entries.len().saturating_sub(len) as u64;
         self.entries.truncate(len);
-        self.cells.truncate(self.entries.last().map_or(0, |entry| entry.end as usize));
+        self.cells.truncate(self.start_of(self.entries.len()));
+    }
+
+    /// Of the transitions from the `start`-th on, only those to such fingerprints stay. They are still counted.
+    pub(super) fn retain_from(&mut self, start: usize, stays: impl Fn(u64) -> bool) {
+        let (mut kept, mut from) = (start, self.start_of(start));
+        let mut to = from;
+        for at in start..self.entries.len() {
+            let mut entry = self.entries[at];
+            let end = entry.end as usize;
+            if stays(entry.fingerprint) {
+                self.cells.copy_within(from..end, to);
+                to += end - from;
+                entry.end = to as u32;
+                self.entries[kept] = entry;
+                kept += 1;
+            }
+            from = end;
+        }
+        self.entries.truncate(kept);
+        self.cells.truncate(to);
+    }
+
+    /// Where the row of a transition begins.
+    fn start_of(&self, at: usize) -> usize {
+        if at == 0 { 0 } else { self.entries[at - 1].end as usize }
     }
 
     /// Changes what the transitions from the `start`-th on take; see [`Self::act`].

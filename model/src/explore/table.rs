@@ -18,6 +18,7 @@ pub(super) const ROOT: u32 = u32::MAX;
 
 /// The table, in shards that workers fill side by side. State `n` is the `n / SHARD_COUNT`-th of shard
 /// `n % SHARD_COUNT`.
+#[derive(Default)]
 pub(super) struct Table {
     pub(super) shards: Vec<Shard>,
 }
@@ -162,6 +163,11 @@ impl Shard {
     #[inline]
     pub(super) fn touch(&self, fingerprint: u64) -> u64 {
         self.slots[fingerprint as usize & (self.slots.len() - 1)].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn has(&self, fingerprint: u64) -> bool {
+        self.find(fingerprint).is_ok()
     }
 
     /// The number of a state seen before, or else the next.

@@ -68,6 +68,9 @@ impl Host {
             Known::Valid(lease) => rules.show(cell, Observed::Told(lease), cx),
             _ => rules.show(cell, Observed::Without { now: at.now }, cx),
         }
+        if matches!(known, Known::None | Known::Unknown) && self.proposers[usize::from(cell.0)].rounds == 0 {
+            cx.mark("asked");
+        }
         match known {
             Known::Valid(_) => {}
             _ if rules.retries() && self.is_busy(cell, cx) => {}

@@ -2,10 +2,12 @@
 //!
 //! - [`campaign`]: what a campaign found.
 //! - [`failure`]: one run that fell, in words and as a picture.
+//! - [`experiment`]: plots of what was measured.
 //! - [`kills`]: how soon each engine kills each mutant.
 //! - `figures`: a scenario's statistics, coverage and faults, as a part of the campaign's.
 
 pub mod campaign;
+pub mod experiment;
 pub mod failure;
 mod figures;
 pub mod kills;
@@ -41,6 +43,8 @@ td.bar { width: 12rem; } .heat { background: color-mix(in srgb, var(--node) var(
 table.met { width: auto; } details > .wide, details > p { margin: .5rem 0; }
 .curve .line { fill: none; stroke: var(--node); stroke-width: 2; } .curve .axis { fill: none; stroke: var(--line); }
 .curve text { fill: var(--soft); font-size: 11px; }
+.plot { display: block; max-width: 100%; height: auto; } .plot text { fill: var(--soft); font-size: 12px; }
+.plot .grid { stroke: var(--line); }
 ";
 
 /// The page of this title and body.

@@ -79,14 +79,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    args.variation.refuse_variant()?;
     probe(args.json.as_ref())?;
     probe(args.trace.as_ref())?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let entry = registry.entry(&args.protocol)?;
     let face = entry.face.as_ref();
     let mutants = args.variation.mutants_of(face)?;
-    let bounds = chosen(face, library.bounds(entry)?, args, &mutants)?;
+    let (bounds, left_out) = chosen(face, library.bounds(entry)?, args, &mutants)?;
+    console.say(&left_out)?;
     if let Some(address) = args.serve {
         return serve(face, &bounds, mutants, address, console);
     }
@@ -157,7 +157,8 @@ fn serve(
 }
 
 /// The bounds asked for: the one named, else those that claim the mutants, else all; with the flags applied.
-fn chosen(face: &dyn Face, all: Vec<Bound>, args: &Args, mutants: &[String]) -> Result<Vec<Bound>, BadInput> {
+/// The bounds asked for, and which of them are left out, each in a line: a variant need not go with all of them.
+fn chosen(face: &dyn Face, all: Vec<Bound>, args: &Args, mutants: &[String]) -> Result<(Vec<Bound>, String), BadInput> {
     let all = if all.is_empty() { vec![unnamed()] } else { all };
     let names: Vec<String> = all.iter().map(|bound| bound.name.clone()).collect();
     let wanted: Vec<&Override> = args.bounds.iter().filter(|change| change.key == "name").collect();
@@ -171,7 +172,14 @@ fn chosen(face: &dyn Face, all: Vec<Bound>, args: &Args, mutants: &[String]) -> 
         (true, false) if claimed => claims(bound, mutants),
         _ => true,
     };
-    all.into_iter().filter(|bound| keeps(bound)).map(|bound| varied(face, bound, args)).collect()
+    let (mut bounds, mut left_out) = (Vec::new(), String::new());
+    for bound in all.into_iter().filter(|bound| keeps(bound)) {
+        match args.variation.misfit(face, &bound.params) {
+            Some(why) if wanted.is_empty() => left_out.push_str(&format!("left out: {}: {why}\n", bound.name)),
+            _ => bounds.push(varied(face, bound, args)?),
+        }
+    }
+    Ok((bounds, left_out))
 }
 
 /// Whether the bound claims all of the mutants.

@@ -68,7 +68,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    args.variation.refuse_variant()?;
     probe(args.json.as_ref())?;
     probe(args.trace.as_ref())?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;

@@ -17,7 +17,7 @@ pub(crate) struct Variation {
     /// Switches a mechanism off; may be repeated
     #[arg(long = "mutant", value_name = "NAME")]
     pub(crate) mutants: Vec<String>,
-    /// Another form of the protocol
+    /// Another form of the protocol, where it has several: its parameter `variant`
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
     /// Sets a parameter of the protocol; may be repeated
@@ -79,17 +79,6 @@ impl Work {
 }
 
 impl Variation {
-    /// # Errors
-    /// On a variant: no shipped protocol has one yet.
-    pub(crate) fn refuse_variant(&self) -> Result<(), BadInput> {
-        match &self.variant {
-            Some(name) => {
-                Err(BadInput::flag(format!("--variant {name}: no protocol has variants; leave the flag out")))
-            }
-            None => Ok(()),
-        }
-    }
-
     /// The mutants, once each.
     ///
     /// # Errors
@@ -107,8 +96,29 @@ impl Variation {
 
     /// The parameters with those of the flags over them.
     pub(crate) fn params_of(&self, face: &dyn Face, table: &Table) -> Result<Table, BadInput> {
-        let flag = format!("{} -p", face.name());
-        params::overridden(table, &self.params, &flag, &|table| face.full_params(table).map(drop))
+        let check = |table: &Table| face.full_params(table).map(drop);
+        let mut table = table.clone();
+        if let Some(name) = &self.variant {
+            let known = params::variants(face);
+            if !known.contains(name) {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                let why = if known.is_empty() {
+                    format!("{} has no variants; leave the flag out", face.name())
+                } else {
+                    unknown("variant", name, &known)
+                };
+                return Err(BadInput::flag(format!("--variant {name}: {why}")));
+            }
+            table.insert(params::VARIANT.to_owned(), name.clone().into());
+        }
+        params::overridden(&table, &self.params, &format!("{} -p", face.name()), &check)
+    }
+
+    /// Why the variant of the flag does not go with a bound's or a scenario's parameters, if there is one and it does not.
+    pub(crate) fn misfit(&self, face: &dyn Face, table: &Table) -> Option<String> {
+        self.variant.as_ref()?;
+        let params = self.params_of(face, table).ok()?;
+        face.describe(&Setup { params, ..Setup::default() }).err()
     }
 
     /// The scenario with the flags applied.
@@ -128,6 +138,9 @@ impl Variation {
         let mut flags = String::new();
         for mutant in &self.mutants {
             flags.push_str(&format!(" --mutant {mutant}"));
+        }
+        if let Some(name) = &self.variant {
+            flags.push_str(&format!(" --variant {name}"));
         }
         for change in &self.params {
             flags.push_str(&format!(" -p {}", quoted(&format!("{}={}", change.key, change.value))));

@@ -5,6 +5,7 @@ use seedbed_reports::table::{Side, Table, wrapped};
 
 use crate::console::Console;
 use crate::exit::{self, BadInput};
+use crate::experiment::Experiment;
 use crate::face::{Face, Setup};
 use crate::library::{Bound, Library, Scenario};
 use crate::params;
@@ -36,7 +37,7 @@ fn brief(library: &Library<'_>, entry: &Entry) -> Result<String, BadInput> {
     let face = entry.face.as_ref();
     let defaults = full(face)?;
     let mut rows = Table::bare(&[Side::Left, Side::Left], 2);
-    rows.row(["variants", "none"]);
+    rows.row(["variants", &joined(params::variants(face).into_iter())]);
     rows.row(["parameters", &joined(params::words(&defaults).iter().map(|(key, value)| format!("{key}={value}")))]);
     rows.row([
         "scenarios",
@@ -44,6 +45,7 @@ fn brief(library: &Library<'_>, entry: &Entry) -> Result<String, BadInput> {
             library.scenarios(entry)?.iter().map(|scenario| format!("{} ({})", scenario.name, scenario.class.name())),
         ),
     ]);
+    rows.row(["experiments", &joined(library.experiments(entry)?.into_iter().map(|experiment| experiment.name))]);
     rows.row(["bounds", &joined(library.bounds(entry)?.iter().map(|bound| bound.name.clone()))]);
     rows.row(["properties", &joined(properties(face)?.iter().map(|property| property.name.to_owned()))]);
     rows.row(["mutants", &joined(face.mutants().iter().map(|mutant| mutant.name.to_owned()))]);
@@ -56,10 +58,12 @@ fn detail(library: &Library<'_>, entry: &Entry) -> Result<String, BadInput> {
         ("parameters, with defaults", parameters(face)?),
         ("properties", property_list(&properties(face)?)),
         ("scenarios", scenario_list(&library.scenarios(entry)?)),
+        ("experiments", experiment_list(&library.experiments(entry)?)),
         ("bounds of `check`", bound_list(&library.bounds(entry)?)),
         ("mutants", mutant_list(face)),
     ];
-    let text: String = sections.iter().map(|(title, text)| format!("\n{title}\n{text}")).collect();
+    let told = sections.iter().filter(|(_, text)| !text.is_empty());
+    let text: String = told.map(|(title, text)| format!("\n{title}\n{text}")).collect();
     Ok(format!("{}: {}\n{text}", face.name(), face.summary()))
 }
 
@@ -98,6 +102,11 @@ fn scenario_list(scenarios: &[Scenario]) -> String {
         format!("{head}\n{}", wrapped(&scenario.story, 4, WIDTH))
     };
     scenarios.iter().map(item).collect()
+}
+
+fn experiment_list(experiments: &[Experiment<'_>]) -> String {
+    let item = |experiment: &Experiment<'_>| format!("  {}\n{}", experiment.name, wrapped(&experiment.title, 4, WIDTH));
+    experiments.iter().map(item).collect()
 }
 
 fn bound_list(bounds: &[Bound]) -> String {

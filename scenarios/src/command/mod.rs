@@ -2,6 +2,7 @@
 
 mod check;
 mod emit;
+mod experiment;
 mod explore;
 mod flags;
 mod history;
@@ -41,7 +42,8 @@ struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 all as expected; 2 bad input; 10 safety; 11 progress or an unreachable goal; 12 history; 13 panic;
-14 nondeterminism; 15 unknown (a budget ran out); 16 incomplete; 17 a mutant survived; 18 a pin drifted or is gone.
+14 nondeterminism; 15 unknown (a budget ran out); 16 incomplete; 17 a mutant survived; 18 a pin drifted or is gone;
+19 an experiment does not show what it is said to.
 Several at once: the lowest of them.";
 
 #[derive(Debug, Subcommand)]
@@ -61,6 +63,8 @@ enum Verb {
     Shrink(shrink::Args),
     /// The kill table: what each engine finds of each mutant
     Mutants(mutants::Args),
+    /// Measures runs while one thing varies, beside what a paper measured
+    Experiment(experiment::Args),
     /// Judges recorded client histories
     History(history::Args),
     /// Cuts a campaign into shards: the command of each, and the one that merges them
@@ -129,6 +133,7 @@ fn dispatch(registry: &Registry, command: &str, verb: &Verb, console: &mut Conso
         Verb::Replay(args) => replay::run(registry, command, args, console),
         Verb::Shrink(args) => shrink::run(registry, command, args, console),
         Verb::Mutants(args) => mutants::run(registry, command, args, console),
+        Verb::Experiment(args) => experiment::run(registry, args, console),
         Verb::History(args) => history::run(args, console),
         Verb::Plan(args) => plan::run(registry, command, args, console),
         Verb::Merge(args) => merge::run(args, console),

@@ -86,13 +86,14 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         args.protocols.clone()
     };
     let paste = Paste { command: command.to_owned(), revision: args.work.revision.clone(), ..Paste::default() };
-    let mut record = KillRecord {
+    let empty = KillRecord {
         header: Header::new("kills", &args.work.revision),
         timings: vec!["cpu_seconds".into()],
         rows: Vec::new(),
         clean: Vec::new(),
         code: 0,
     };
+    let mut record = empty.clone();
     for name in &names {
         let entry = registry.entry(name)?;
         let trial = Trial {
@@ -103,18 +104,25 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
             budget: args.budget,
             jobs: args.work.jobs(),
         };
+        // A protocol's tables come as soon as they are known: all of them can take hours.
+        let mut part = empty.clone();
         for mutant in trial.face.mutants().iter().filter(|mutant| wanted(args, mutant)) {
-            record.rows.push(row(args, &trial, mutant, console)?);
+            part.rows.push(row(args, &trial, mutant, console)?);
         }
         if let Some(count) = args.clean {
-            record.clean.push(kill::clean(&trial, count, &paste, console)?);
+            part.clean.push(kill::clean(&trial, count, &paste, console)?);
         }
+        if !part.rows.is_empty() || !part.clean.is_empty() {
+            console.say(&format!("{}\n", kills::tables(&part)))?;
+        }
+        record.rows.append(&mut part.rows);
+        record.clean.append(&mut part.clean);
     }
     if record.rows.is_empty() {
         return Err(BadInput::flag("there is no such mutant in these protocols; `list` shows them"));
     }
     record.code = if kills::is_as_declared(&record) { exit::EXPECTED } else { exit::SURVIVED };
-    console.say(&kills::summary(&record))?;
+    console.say(&format!("{}\n", kills::verdict(&record)))?;
     if let Some(path) = &args.json {
         write_file(path, &json::text(&record))?;
     }

@@ -78,7 +78,6 @@ impl Cut {
 
     /// Each scenario once, with all of its seeds, in order of name.
     fn scenarios(&self, registry: &Registry) -> Result<Vec<(String, SeedRange)>, BadInput> {
-        self.variation.refuse_variant()?;
         let library = Library::new(registry, self.variation.scenarios.clone())?;
         let mut scenarios = Vec::new();
         for (face, scenario) in named(&library, &self.names)? {

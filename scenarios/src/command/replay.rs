@@ -100,7 +100,6 @@ impl Format {
 }
 
 pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    args.variation.refuse_variant()?;
     probe(args.trace.as_ref())?;
     probe(args.write_plan.as_ref())?;
     probe(args.history.as_ref())?;

@@ -72,7 +72,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    args.variation.refuse_variant()?;
     args.outputs.probe()?;
     probe(args.trace.as_ref())?;
     probe(args.history.as_ref())?;
@@ -81,7 +80,8 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         made.map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
     }
     let library = Library::new(registry, args.variation.scenarios.clone())?;
-    let chosen = chosen(&library, args)?;
+    let (chosen, left_out) = chosen(&library, args)?;
+    console.say(&left_out)?;
     if args.history.is_some() && (chosen.len() > 1 || args.seed.is_none()) {
         return Err(BadInput::flag(
             "--history: it holds one run; name one scenario, as protocol/scenario, and add --seed N",
@@ -159,9 +159,18 @@ fn pins(library: &Library<'_>, chosen: &[(&dyn Face, Scenario)]) -> Result<Vec<P
 }
 
 /// The scenarios asked for, each once, with the flags applied.
-fn chosen<'r>(library: &Library<'r>, args: &Args) -> Result<Vec<(&'r dyn Face, Scenario)>, BadInput> {
-    let mut chosen: Vec<(&dyn Face, Scenario)> = Vec::new();
+type Chosen<'r> = Vec<(&'r dyn Face, Scenario)>;
+
+/// The scenarios asked for, and which of them are left out, each in a line: a variant need not go with all of them.
+fn chosen<'r>(library: &Library<'r>, args: &Args) -> Result<(Chosen<'r>, String), BadInput> {
+    let (mut chosen, mut left_out): (Chosen<'r>, String) = Default::default();
     for (face, scenario) in named(library, &args.names)? {
+        if let Some(why) = args.variation.misfit(face, &scenario.setup.params)
+            && !args.names.contains(&scenario.name)
+        {
+            left_out.push_str(&format!("left out: {}: {why}\n", scenario.name));
+            continue;
+        }
         if chosen.iter().all(|(_, other)| other.name != scenario.name) {
             let scenario = args.variation.apply(face, scenario)?;
             chosen.push((face, args.planned.apply(face, scenario)?));
@@ -175,7 +184,7 @@ fn chosen<'r>(library: &Library<'r>, args: &Args) -> Result<Vec<(&'r dyn Face, S
     if chosen.is_empty() {
         return Err(BadInput::flag("there is no scenario to run: name one; `list` shows them"));
     }
-    Ok(chosen)
+    Ok((chosen, left_out))
 }
 
 /// The scenarios that the names stand for; without names, every quick one.

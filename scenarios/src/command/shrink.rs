@@ -56,7 +56,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    args.variation.refuse_variant()?;
     probe(args.pin.as_ref())?;
     probe(args.json.as_ref())?;
     probe(args.html.as_ref())?;

@@ -2,8 +2,8 @@
 //!
 //! The cases are data, in `bad_input.txt`: a line `# story`, files to write (`file NAME` and their lines), the command
 //! (`$ ARGUMENTS`), `----`, and what it says. `@` stands for the folder that the files lie in, a
-//! line of one dot for an empty one. After a change of texts, `cargo test -p seedbed --test suite -- --ignored`
-//! writes the file anew; read its difference before you commit.
+//! line of one dot for an empty one. After a change of texts, `cargo test --release -p seedbed --test suite -- --ignored
+//! rewrite` writes the file anew; read its difference before you commit.
 
 use std::fs;
 use std::path::Path;

@@ -8,6 +8,7 @@ mod command;
 mod documents;
 mod emitted;
 mod endings;
+mod experiments;
 mod folder;
 mod histories;
 mod net;

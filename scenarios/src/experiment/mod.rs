@@ -1,0 +1,322 @@
+//! Experiments: what is measured of a protocol's runs while one thing varies, at stated costs, beside what a paper
+//! measured.
+//!
+//! - `file`: how an experiment is written; `measure`: what is measured of a run.
+
+mod file;
+mod measure;
+
+use std::ops::ControlFlow;
+
+use seedbed_model::record::{Curve, ExperimentRecord, Header, Milli, Plot, Point, Shown};
+use seedbed_sim::{Seed, Settings, sweep_with};
+use toml::{Spanned, Table, Value};
+
+pub(crate) use measure::{Measure, measured};
+
+use crate::console::Console;
+use crate::exit::{self, BadInput, unknown};
+use crate::face::{Face, Setup};
+use crate::file::Source;
+use crate::library;
+use file::{ExperimentFile, PlotEntry, Shows};
+
+/// An experiment that fits its protocol.
+pub(crate) struct Experiment<'f> {
+    face: &'f dyn Face,
+    /// `protocol/experiment`.
+    pub(crate) name: String,
+    pub(crate) title: String,
+    source: String,
+    story: String,
+    seeds: crate::seeds::SeedRange,
+    label: String,
+    is_logarithmic: bool,
+    lines: Vec<Line>,
+    plots: Vec<PlotEntry>,
+    measures: Vec<Measure>,
+    shows: Vec<Shows>,
+}
+
+/// What runs for one curve.
+struct Line {
+    name: String,
+    places: Vec<Place>,
+}
+
+/// What runs for one point of a curve.
+struct Place {
+    at: Milli,
+    setup: Setup,
+    settings: Settings,
+}
+
+impl<'f> Experiment<'f> {
+    /// # Errors
+    /// What in the file makes no sense, with its place.
+    pub(crate) fn read(face: &'f dyn Face, name: &str, source: &Source) -> Result<Self, BadInput> {
+        let file: ExperimentFile = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
+        library::same_protocol(face, &file.protocol, source)?;
+        let lines = lines(face, &file, source)?;
+        let plots: Vec<PlotEntry> = file.plot.iter().map(|plot| plot.get_ref().clone()).collect();
+        let measures = file.plot.iter().map(|plot| measure(plot, source)).collect::<Result<_, _>>()?;
+        for shows in &file.shows {
+            known(shows, &lines, &plots, source)?;
+        }
+        Ok(Experiment {
+            face,
+            name: format!("{}/{name}", face.name()),
+            title: file.title,
+            source: file.source,
+            story: file.story,
+            seeds: file.seeds,
+            label: file.vary.label,
+            is_logarithmic: file.vary.logarithmic,
+            lines,
+            plots,
+            measures,
+            shows: file.shows.into_iter().map(Spanned::into_inner).collect(),
+        })
+    }
+
+    /// Runs all of it.
+    ///
+    /// # Errors
+    /// What the protocol refuses, or a run that falls: nothing is measured of a broken protocol.
+    pub(crate) fn run(&self, revision: &str, jobs: usize, console: &Console<'_>) -> Result<ExperimentRecord, BadInput> {
+        let places: Vec<&Place> = self.lines.iter().flat_map(|line| &line.places).collect();
+        let (seeds, count) = (self.seeds, self.seeds.count());
+        let total = places.len() as u64 * count;
+        let meter = console.meter(&self.name, Some(total));
+        let one = |number: u64| {
+            let place = places[(number / count) as usize];
+            let seed = Seed::Number(seeds.from + number % count);
+            self.face.measure(&place.setup, &place.settings, seed, &self.measures)
+        };
+        let mut values: Vec<Vec<Option<u64>>> = Vec::new();
+        let mut refused = None;
+        sweep_with(&one, 0..total, jobs, &mut |measured| {
+            meter.at(values.len() as u64 + 1);
+            match measured.and_then(|measured| measured.of_a_whole_run()) {
+                Ok(found) => values.push(found),
+                Err(why) => refused = Some(why),
+            }
+            if refused.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if let Some(why) = refused {
+            return Err(BadInput::file(&self.name, why));
+        }
+        let plots = self.plots.iter().enumerate().map(|(index, plot)| self.plot(index, plot, &values)).collect();
+        let mut record = ExperimentRecord {
+            header: Header::new("experiment", revision),
+            name: self.name.clone(),
+            title: self.title.clone(),
+            source: self.source.clone(),
+            story: self.story.clone(),
+            seeds: count,
+            label: self.label.clone(),
+            is_logarithmic: self.is_logarithmic,
+            plots,
+            shown: Vec::new(),
+            code: exit::EXPECTED,
+        };
+        record.shown = self.shows.iter().map(|shows| shown(shows, &record.plots)).collect();
+        if record.shown.iter().any(|shown| !shown.holds) {
+            record.code = exit::UNSHOWN;
+        }
+        Ok(record)
+    }
+
+    /// `values[place * seeds + seed][measure]`.
+    fn plot(&self, index: usize, plot: &PlotEntry, values: &[Vec<Option<u64>>]) -> Plot {
+        let mut by_place = values.chunks(self.seeds.count() as usize);
+        let mut curve = |line: &Line| {
+            let points = line.places.iter().filter_map(|place| {
+                let found = by_place.next().unwrap_or_default();
+                point(place.at, found.iter().map(|values| values[index]))
+            });
+            Curve { name: line.name.clone(), points: points.collect() }
+        };
+        let curves = self.lines.iter().map(&mut curve).collect();
+        let paper = plot.paper.iter().map(|paper| {
+            let point = |(at, value): &(u64, u64)| {
+                let value = Milli(value * 1_000);
+                Point { at: Milli(at * 1_000), mean: value, least: value, most: value }
+            };
+            Curve { name: paper.name.clone(), points: paper.points.iter().map(point).collect() }
+        });
+        Plot {
+            name: plot.name.clone(),
+            title: plot.title.clone(),
+            unit: plot.measure.unit().to_owned(),
+            is_logarithmic: plot.logarithmic,
+            curves,
+            paper: paper.collect(),
+        }
+    }
+}
+
+/// The point of all seeds; `None` where one of them has nothing to measure.
+fn point(at: Milli, values: impl Iterator<Item = Option<u64>>) -> Option<Point> {
+    let values = values.collect::<Option<Vec<u64>>>()?;
+    let (least, most) = (*values.iter().min()?, *values.iter().max()?);
+    let mean = values.iter().sum::<u64>() / values.len() as u64;
+    Some(Point { at, mean: Milli(mean), least: Milli(least), most: Milli(most) })
+}
+
+fn lines(face: &dyn Face, file: &ExperimentFile, source: &Source) -> Result<Vec<Line>, BadInput> {
+    if file.line.is_empty() || file.plot.is_empty() || file.vary.values.is_empty() || file.vary.sets.is_empty() {
+        return Err(source.whole("an experiment has a `[[line]]`, a `[[plot]]`, and something to `vary`"));
+    }
+    let mut lines: Vec<Line> = Vec::new();
+    for entry in &file.line {
+        let line = entry.get_ref();
+        if lines.iter().any(|other| other.name == line.name) {
+            return Err(source.at(entry.span(), format!("two lines are named `{}`", line.name)));
+        }
+        let mut places = Vec::new();
+        for value in &file.vary.values {
+            let at = value.get_ref().as_integer().and_then(|number| u64::try_from(number).ok());
+            let at = at.ok_or_else(|| source.at(value.span(), "what varies takes whole numbers from 0"))?;
+            if line.upto.is_some_and(|upto| at > upto) {
+                continue;
+            }
+            let mut tables = [over(&file.params, &line.params), over(&file.settings, &line.settings)];
+            for path in &file.vary.sets {
+                set(&mut tables, path.get_ref(), value.get_ref()).map_err(|why| source.at(path.span(), why))?;
+            }
+            let [params, settings] = tables;
+            let refused = |why: String| source.at(entry.span(), format!("`{}` at {at}: {why}", line.name));
+            let settings: Settings =
+                settings.try_into().map_err(|error: toml::de::Error| refused(error.message().to_owned()))?;
+            settings.check().map_err(refused)?;
+            let setup = Setup { params, ..Setup::default() };
+            face.describe(&setup).map_err(refused)?;
+            places.push(Place { at: Milli(at * 1_000), setup, settings });
+        }
+        lines.push(Line { name: line.name.clone(), places });
+    }
+    Ok(lines)
+}
+
+/// `over` on top of `under`, at any depth.
+fn over(under: &Table, over: &Table) -> Table {
+    let mut table = under.clone();
+    for (key, value) in over {
+        let merged = match (table.get(key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => Value::Table(self::over(below, above)),
+            _ => value.clone(),
+        };
+        table.insert(key.clone(), merged);
+    }
+    table
+}
+
+/// Sets what the path names in parameters or settings.
+fn set([params, settings]: &mut [Table; 2], path: &str, value: &Value) -> Result<(), String> {
+    let advice = || format!("`{path}` leads nowhere; write `params.` or `settings.` and the names that lead there");
+    let (root, rest) = path.split_once('.').ok_or_else(advice)?;
+    let mut table = match root {
+        "params" => params,
+        "settings" => settings,
+        _ => return Err(advice()),
+    };
+    let mut keys = rest.split('.').peekable();
+    while let Some(key) = keys.next() {
+        if keys.peek().is_none() {
+            table.insert(key.to_owned(), value.clone());
+            return Ok(());
+        }
+        let below = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
+        table = below.as_table_mut().ok_or_else(advice)?;
+    }
+    Err(advice())
+}
+
+fn measure(plot: &Spanned<PlotEntry>, source: &Source) -> Result<Measure, BadInput> {
+    let entry = plot.get_ref();
+    let (needs_from, needs_to) = entry.measure.needs();
+    if needs_from && entry.from.is_none() || needs_to && entry.to.is_none() {
+        let marks = if needs_from { "the marks `from` and `to`" } else { "the mark `to`" };
+        return Err(source.at(plot.span(), format!("the plot `{}` needs {marks}", entry.name)));
+    }
+    Ok(Measure {
+        quantity: entry.measure,
+        from: entry.from.clone(),
+        to: entry.to.clone(),
+        nodes: entry.nodes.clone(),
+        peak: entry.peak,
+    })
+}
+
+/// Whether what is to be shown is about plots and lines that there are.
+fn known(shows: &Spanned<Shows>, lines: &[Line], plots: &[PlotEntry], source: &Source) -> Result<(), BadInput> {
+    let entry = shows.get_ref();
+    let names: Vec<&str> = plots.iter().map(|plot| plot.name.as_str()).collect();
+    if !names.contains(&entry.plot.as_str()) {
+        return Err(source.at(shows.span(), unknown("plot", &entry.plot, &names)));
+    }
+    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+    let asked = [Some(&entry.line), entry.minus.as_ref(), entry.percent_of.as_ref()];
+    if let Some(name) = asked.into_iter().flatten().find(|name| !names.contains(&name.as_str())) {
+        return Err(source.at(shows.span(), unknown("line", name, &names)));
+    }
+    if entry.least.is_none() && entry.most.is_none() || entry.minus.is_some() && entry.percent_of.is_some() {
+        return Err(
+            source.at(shows.span(), "write `least`, `most` or both, and one of `minus` and `percent-of` at most")
+        );
+    }
+    Ok(())
+}
+
+/// What was found of something that is to be shown. Where nothing was measured nothing is shown.
+fn shown(shows: &Shows, plots: &[Plot]) -> Shown {
+    let plot = plots.iter().find(|plot| plot.name == shows.plot);
+    let curve = |name: &str| plot.and_then(|plot| plot.curves.iter().find(|curve| curve.name == name));
+    let mean = |name: &str, at: Milli| {
+        let point = curve(name)?.points.iter().find(|point| point.at == at)?;
+        Some(i128::from(point.mean.0))
+    };
+    let is_within = |at: Milli| {
+        shows.from.is_none_or(|from| at.0 >= from * 1_000) && shows.upto.is_none_or(|upto| at.0 <= upto * 1_000)
+    };
+    let points = curve(&shows.line).map(|curve| curve.points.as_slice()).unwrap_or_default();
+    let value = |point: &Point| {
+        let own = i128::from(point.mean.0);
+        match (&shows.minus, &shows.percent_of) {
+            (Some(other), _) => mean(other, point.at).map(|other| own - other),
+            (_, Some(other)) => mean(other, point.at).filter(|other| *other > 0).map(|other| own * 100_000 / other),
+            _ => Some(own),
+        }
+    };
+    let found: Vec<i128> = points.iter().filter(|point| is_within(point.at)).filter_map(value).collect();
+    let unit = match (&shows.percent_of, plot) {
+        (Some(other), _) => format!(" % of {other}"),
+        (None, Some(plot)) if !plot.unit.is_empty() => format!(" {}", plot.unit),
+        _ => String::new(),
+    };
+    let wanted = match (shows.least, shows.most) {
+        (Some(least), Some(most)) => format!("{least} to {most}{unit}"),
+        (Some(least), None) => format!("at least {least}{unit}"),
+        (None, Some(most)) => format!("at most {most}{unit}"),
+        (None, None) => String::new(),
+    };
+    let Some((low, high)) = found.iter().min().zip(found.iter().max()) else {
+        return Shown {
+            what: shows.what.clone(),
+            found: format!("nothing was measured; wanted {wanted}"),
+            holds: false,
+        };
+    };
+    let holds = shows.least.is_none_or(|least| *low >= i128::from(least) * 1_000)
+        && shows.most.is_none_or(|most| *high <= i128::from(most) * 1_000);
+    let decimal = |value: i128| {
+        let sign = if value < 0 { "-" } else { "" };
+        format!("{sign}{}.{}", value.abs() / 1_000, value.abs() % 1_000 / 100)
+    };
+    Shown {
+        what: shows.what.clone(),
+        found: format!("{} to {}{unit}; wanted {wanted}", decimal(*low), decimal(*high)),
+        holds,
+    }
+}

@@ -1,0 +1,128 @@
+//! Experiments: what is measured, what they are said to show, and their pages.
+
+use seedbed::{exit, shipped, testing};
+use serde_json::Value;
+
+use crate::folder::Folder;
+
+/// Retries by the number of clients, on a network that loses messages and on one that loses none.
+const LOSS: &str = r#"
+protocol = "echo"
+title = "How often do clients retry?"
+source = "nowhere"
+story = "Clients ask again after a while."
+seeds = "0..3"
+
+[vary]
+label = "clients"
+sets = ["params.clients"]
+values = [1, 4, 16]
+
+[params]
+retry = "2s"
+
+[settings]
+duration = "60s"
+quiet = "20s"
+
+[settings.network]
+delay-min = "10ms"
+delay-max = "100ms"
+loss = 0.3
+
+[[line]]
+name = "lossy"
+
+[[line]]
+name = "sound"
+upto = 4
+settings = { network = { loss = 0.0 } }
+
+[[plot]]
+name = "retries"
+title = "retries"
+measure = "count"
+to = "retried"
+paper = [{ name = "none", points = [[1, 0], [16, 0]] }]
+
+[[plot]]
+name = "sent"
+title = "bytes of the server"
+measure = "sent"
+nodes = ["server"]
+
+[[shows]]
+what = "a network that loses makes clients ask again"
+plot = "retries"
+line = "lossy"
+least = 1
+
+[[shows]]
+what = "one that does not, does not"
+plot = "retries"
+line = "sound"
+most = 0
+
+[[shows]]
+what = "more clients are answered more"
+plot = "sent"
+line = "sound"
+percent-of = "lossy"
+least = 1
+"#;
+
+fn run(folder: &Folder, flags: &str) -> (u8, String) {
+    let command = format!("experiment echo/loss --scenarios {} {flags}", folder.0.display());
+    testing::command(&shipped(), &command.split_whitespace().collect::<Vec<_>>())
+}
+
+#[test]
+fn what_varies_is_measured_the_same_on_any_number_of_threads() {
+    let folder = Folder::new("experiment-threads");
+    folder.write("echo/experiments/loss.toml", LOSS);
+    let measured = |jobs: u8| {
+        let (code, said) = run(&folder, &format!("--jobs {jobs} --json {}", folder.path("out.json")));
+        assert_eq!(code, exit::EXPECTED, "{said}");
+        (said, folder.read("out.json"))
+    };
+    let (said, json) = measured(1);
+    assert_eq!((said.clone(), json.clone()), measured(2));
+    assert!(said.contains("clients") && said.contains("paper: none"), "{said}");
+    let record: Value = serde_json::from_str(&json).unwrap();
+    let points = |plot: usize, line: usize| record["plots"][plot]["curves"][line]["points"].as_array().unwrap().clone();
+    let means = |plot, line| points(plot, line).iter().map(|point| point["mean"].as_f64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(points(0, 1).len(), 2, "a line ends where it says");
+    assert_eq!(means(0, 1), [0.0, 0.0]);
+    assert!(means(0, 0).is_sorted() && means(0, 0)[0] > 0.0, "{record:#}");
+    assert!(means(1, 0).is_sorted() && means(1, 0)[0] > 0.0, "{record:#}");
+}
+
+#[test]
+fn what_an_experiment_does_not_show_fails_it() {
+    let folder = Folder::new("experiment-unshown");
+    folder.write("echo/experiments/loss.toml", &LOSS.replace("most = 0", "least = 1\nmost = 1000"));
+    let (code, said) = run(&folder, &format!("--html {}", folder.path("out.html")));
+    assert_eq!(code, exit::UNSHOWN, "{said}");
+    let line = "DOES NOT SHOW: one that does not, does not (0.0 to 0.0; wanted 1 to 1000)";
+    assert!(said.lines().any(|said| said == line), "{said}");
+    let page = folder.read("out.html");
+    assert_eq!(page.matches("<svg class=\"plot\"").count(), 2);
+    assert!(page.contains("does not show") && page.contains("stroke-dasharray"), "{page}");
+}
+
+/// Nothing is measured of a protocol that falls.
+#[test]
+fn a_run_that_falls_measures_nothing() {
+    let folder = Folder::new("experiment-fallen");
+    let impatient = LOSS.replace("retry = \"2s\"", "retry = \"2s\"\npatience = \"1ms\"");
+    folder.write("echo/experiments/loss.toml", &impatient);
+    let (code, said) = run(&folder, "");
+    assert_eq!(code, exit::BAD_INPUT, "{said}");
+    assert!(said.contains("answered-after-healing fell"), "{said}");
+}
+
+#[test]
+fn a_negotiation_takes_two_round_trips_as_in_the_paper() {
+    let (code, said) = testing::command(&shipped(), &["experiment", "fatlease/hosts"]);
+    assert_eq!(code, exit::EXPECTED, "{said}");
+}
