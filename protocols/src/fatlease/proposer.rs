@@ -283,6 +283,10 @@ impl Host {
         let ballot = reused.unwrap_or(attempt.ballot);
         let phase = Phase::Accept { acks: NodeSet::EMPTY };
         self.proposers[index].attempts[place] = Attempt { ballot, lease, phase, ..attempt };
+        if rules.retries() {
+            // "a response from a majority to a prepare or accept request within one second" (§5.1).
+            cx.set(Timer::Response(cell), rules.params.response);
+        }
         self.broadcast(cell, Body::Accept(lease, attempt.instance, ballot), rules, cx);
         // From here on the own promise counts as any other.
         self.acceptors[index].keep_on(at, rules);
@@ -346,14 +350,24 @@ impl Host {
         cx.set(Timer::BackOff(cell), rules.params.back_off * u64::from(slot));
     }
 
-    /// No majority answered in time.
+    /// No majority answered in time: the proposer "had to wait 1 second and then retransmit the request" (§5.1). It is the same
+    /// proposal, so that answers that are only late still count.
     pub(super) fn on_no_response(&mut self, cell: CellId, rules: &FaTLease, cx: Cx<'_, '_>) {
-        if self.proposers[usize::from(cell.0)].attempts.is_empty() {
-            return;
-        }
+        let proposer = &mut self.proposers[usize::from(cell.0)];
+        let Some(Attempt { ballot, instance, lease, phase }) = proposer.attempts.last().cloned() else { return };
         cx.mark("timed-out");
-        self.drop_attempts(cell);
-        self.retry(cell, rules, cx);
+        proposer.rounds += 1;
+        if proposer.rounds >= rules.params.rounds {
+            proposer.rounds = 0;
+            self.drop_attempts(cell);
+            return cx.mark("gave-up");
+        }
+        cx.set(Timer::Response(cell), rules.params.response);
+        let body = match phase {
+            Phase::Prepare { .. } => Body::Prepare(ballot, instance),
+            Phase::Accept { .. } => Body::Accept(lease, instance, ballot),
+        };
+        self.broadcast(cell, body, rules, cx);
     }
 
     pub(super) fn tell(&self, cell: CellId, news: Option<Observed>, rules: &FaTLease, cx: Cx<'_, '_>) {
