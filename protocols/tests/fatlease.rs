@@ -47,6 +47,16 @@ fn parameters_that_break_the_argument_are_refused() {
         refusal(Params { variant: Variant::AsPublished, ..whole() }),
         "renewals are not in the printed pseudo-code (§4.3); write renewals = false"
     );
+    assert_eq!(
+        refusal(Params { variant: Variant::Paxos, ..whole() }),
+        "regular Paxos keeps what it promised for ever (§4.4); write discards = false"
+    );
+    assert_eq!(
+        refusal(Params { batch: 8, ..whole() }),
+        "batch and linger are for acceptors that write; write variant = \"paxos\""
+    );
+    let alone = Params { variant: Variant::Paxos, discards: false, batch: 1, linger: Span::millis(5), ..whole() };
+    assert_eq!(refusal(alone), "a linger waits for a second answer, which batch = 1 has no room for");
     assert!(refusal(Params { askers: 4, ..whole() }).starts_with("hosts must be"));
     assert!(refusal(Params { notice: Span::secs(1), ..whole() }).starts_with("notice and progress"));
 }

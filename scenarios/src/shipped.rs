@@ -60,6 +60,12 @@ pub fn shipped() -> Registry {
                 "give-up",
                 "many-cells",
                 "partition",
+                "paxos-contention",
+                "paxos-crash",
+                "paxos-empty-disk",
+                "paxos-partition",
+                "paxos-slow-disk",
+                "paxos-steady",
                 "race",
                 "steady"
             ],

@@ -7,6 +7,7 @@
 //! - `message`: leases, ballots, instances, what is said
 //! - `acceptor`: p = (λ_lrn, λ_acc, b, i), UPON PREPARE, ACCEPT, LEARN, INV, the reject rule, CHECK_LOCAL_STATE
 //! - `proposer`: INITIATE_CONSENSUS, GET_LEASE, renewals, INVALIDATE, discarding, rounds and back-off
+//! - `durable`: `variant = "paxos"`, the regular Paxos of §5: what acceptors write before they answer, and read back
 //! - `monitor`: what must hold
 //! - `mutants`: **the pseudo-code line by line**: what is wrong, what is done instead, what comes of putting it back
 //! - `params`: sizes and times
@@ -58,6 +59,7 @@
 //! ballot numbers, instances and proposals end deciding, so `decided` is only asked of hosts that discard and may propose for ever.
 
 mod acceptor;
+mod durable;
 mod message;
 mod monitor;
 pub mod mutants;
@@ -66,10 +68,13 @@ mod proposer;
 
 use seedbed_model::{
     Canonical, ClockBound, Context, Event, Input, Mutants, Never, NodeId, Nonce, Offers, Part, Property, Protocol,
-    Relevance, Serial, Span, Stamp, Watch,
+    Relevance, Serial, Span, Stamp, Stream, Watch,
 };
 
+use crate::paxos::Writer;
+
 pub use acceptor::{Acceptor, Previous};
+pub use durable::{Durable, Held, Record};
 pub use message::{Answer, Attempts, Ballot, Body, CellId, Instance, Lease, Message, Vote};
 pub use monitor::Monitor;
 pub use params::{Params, Variant};
@@ -85,7 +90,7 @@ pub struct FaTLease {
     mutants: Mutants,
 }
 
-/// A host's state, all of it volatile.
+/// A host's state, all of it volatile. Regular Paxos finds the acceptors' part of it again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Host {
     /// The incarnation.
@@ -102,6 +107,8 @@ pub struct Host {
     pub acceptors: Vec<Part<Acceptor>>,
     /// `proposers[c]` is that of cell `c`.
     pub proposers: Vec<Part<Proposer>>,
+    /// Answers that wait for the disk. Regular Paxos alone.
+    pub writer: Part<Writer<Held>>,
 }
 
 /// A host's timers.
@@ -115,6 +122,8 @@ pub enum Timer {
     BackOff(CellId),
     /// The client asks again.
     Poll(CellId),
+    /// Answers wait for more that could be written with them.
+    Linger,
 }
 
 /// What clients, and a host with state to forget, may do at any moment.
@@ -140,7 +149,7 @@ pub struct Observation {
 }
 
 /// What happened in a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub enum Observed {
     /// The host learns that this lease of its own is decided on.
     Acquired(Lease),
@@ -160,6 +169,10 @@ pub enum Observed {
     },
     /// It gives up this lease.
     Invalidated(Lease),
+    /// Regular Paxos: answers have left that rest on this.
+    Answered(Acceptor),
+    /// Regular Paxos: this is what a host starts with.
+    ReadBack(Acceptor),
 }
 
 impl FaTLease {
@@ -193,6 +206,11 @@ impl FaTLease {
     /// Whether a round that failed is followed by another.
     fn retries(&self) -> bool {
         self.params.rounds > 1
+    }
+
+    /// Whether acceptors write before they answer.
+    fn is_durable(&self) -> bool {
+        self.params.variant == Variant::Paxos
     }
 
     fn discards(&self) -> bool {
@@ -296,7 +314,7 @@ impl Host {
             }
             Body::Inv(instance, lease) => return acceptor.on_inv(instance, lease, at, rules),
         };
-        cx.send(from, Message { cell, body: Body::Answer(ballot, answer) });
+        self.answer(Held { to: from, cell, ballot, answer }, at, rules, cx);
     }
 
     fn rejoin(&mut self, rules: &FaTLease, cx: &mut Context<'_, FaTLease>) {
@@ -338,8 +356,8 @@ impl Protocol for FaTLease {
     type State = Host;
     type Message = Message;
     type Timer = Timer;
-    type Record = Never;
-    type Durable = ();
+    type Record = Record;
+    type Durable = Durable;
     type Operation = Never;
     type Answer = Never;
     type Decision = Decision;
@@ -350,18 +368,24 @@ impl Protocol for FaTLease {
         (1..=self.params.hosts).map(|number| format!("host-{number}")).collect()
     }
 
-    fn start(&self, (): &(), nonce: Nonce, cx: &mut Context<'_, Self>) -> Host {
+    fn start(&self, durable: &Durable, nonce: Nonce, cx: &mut Context<'_, Self>) -> Host {
         let Params { skew, skew_moves, cells, attempts, .. } = self.params;
         let is_ahead = !skew_moves && skew > Span::ZERO && cx.choose(2) == 1;
         let mut host = Host {
             nonce,
-            is_waiting: true,
+            is_waiting: !self.is_durable(),
             is_ahead,
             attempt: Serial::before_first(nonce, cx.node().0),
             attempts_left: (attempts > 0).then_some(attempts),
             acceptors: (0..cells).map(|_| Part::new(Acceptor::default())).collect(),
             proposers: (0..cells).map(|_| Part::new(Proposer::default())).collect(),
+            writer: Part::default(),
         };
+        if self.is_durable() {
+            host.read_back(durable, self, cx);
+            host.rejoin(self, cx);
+            return host;
+        }
         // No disk says whether this is the first start. What the own clock takes for the period may be shorter by what
         // the clock moves meanwhile.
         let fast = skew_moves && skew > Span::ZERO && cx.choose(2) == 1;
@@ -387,8 +411,14 @@ impl Protocol for FaTLease {
             Input::Decision(Decision::Renew(cell)) => host.renew(cell, self, cx),
             Input::Decision(Decision::Invalidate(cell)) => host.invalidate(cell, self, cx),
             Input::Decision(Decision::Discard(cell)) => host.discard(cell, self, cx),
-            Input::Durable(_) | Input::Operation { .. } => cx.mark("input out of place"),
+            Input::Durable(record) => host.on_durable(record, self, cx),
+            Input::Timer(Timer::Linger) => host.write(self, cx),
+            Input::Operation { .. } => cx.mark("input out of place"),
         }
+    }
+
+    fn fold(&self, durable: &mut Durable, _: Stream, record: &Record) {
+        durable.fold(record);
     }
 
     fn decisions(&self, node: NodeId, host: &Host, offers: &mut Offers<'_, Self>) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::{Canonical, Event, NodeId, Property, Serial, Span, Stamp, Watch};
 
+use super::acceptor::Acceptor;
 use super::message::{Attempts, CellId, Lease};
 use super::{FaTLease, Observation, Observed};
 
@@ -14,6 +15,7 @@ const RESTARTED: &str = "restart-forgets";
 const TOLD_VALID: &str = "told-valid";
 const LOSS_NOTICED: &str = "loss-noticed";
 const PROGRESS: &str = "progress";
+const ANSWERS_SURVIVE: &str = "answers-survive";
 
 /// The deadline of [`PROGRESS`]. That of a cell's loss is the cell's number and 1.
 const HEALED: u32 = 0;
@@ -35,6 +37,8 @@ struct Watched {
     invalidated: BTreeMap<NodeId, Serial<Attempts>>,
     /// The lease that an owner lost by a crash, where its loss must be noticed.
     lost: Option<Lost>,
+    /// Regular Paxos: by host, what its latest answer rests on.
+    answered: BTreeMap<NodeId, Acceptor>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -96,6 +100,15 @@ pub(super) fn properties(rules: &FaTLease) -> Vec<Property> {
         Property::sometimes("safety-period", "a host waits for a lease that may be valid"),
         Property::sometimes("adopted-decided", "a proposer completes another host's lease"),
     ];
+    if rules.is_durable() {
+        all.push(Property::always(
+            ANSWERS_SURVIVE,
+            "what a host reads back after a crash holds every promise and acceptance that it answered (§3)",
+        ));
+        all.push(Property::sometimes("read-back", "a restarted host finds what it wrote"));
+        all.push(Property::sometimes("written-together", "several answers wait for one fsync"));
+        all.push(Property::sometimes("lease-inherited", "a restarted host asks for the lease after its own of before"));
+    }
     if rules.params.notice > Span::ZERO {
         all.push(Property::within(
             LOSS_NOTICED,
@@ -165,6 +178,8 @@ impl Watched {
                 self.owner = self.owner.filter(|owner| owner.node != lease.owner);
                 self.invalidated.insert(lease.owner, lease.asked);
             }
+            Observed::Answered(acceptor) => drop(self.answered.insert(node, acceptor.clone())),
+            Observed::ReadBack(acceptor) => self.read_back(node, acceptor, watch),
         }
     }
 
@@ -238,6 +253,17 @@ impl Watched {
                 watch.violated(NOT_FORGOTTEN, format!("{node:?} has no lease, but one of its leases ends at {end:?}"));
             }
             Own::Unknown | Own::Over(_) => {}
+        }
+    }
+
+    /// A vote may be gone that was not chosen, as another lease was learned.
+    fn read_back(&self, node: NodeId, found: &Acceptor, watch: &mut Watch<'_>) {
+        let Some(answered) = self.answered.get(&node) else { return };
+        let ballot = |acceptor: &Acceptor| acceptor.accepted.map(|vote| vote.ballot);
+        let is_same = found.instance == answered.instance;
+        let is_vote_lost = is_same && found.learned.is_none() && ballot(found) < ballot(answered);
+        if (found.instance, found.promised) < (answered.instance, answered.promised) || is_vote_lost {
+            watch.violated(ANSWERS_SURVIVE, format!("{node:?} has answered by {answered:?}, and reads back {found:?}"));
         }
     }
 

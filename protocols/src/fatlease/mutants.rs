@@ -32,6 +32,12 @@
 //! | §4.4 | state is discarded when its lease is over | a promise has no lease, and goes at once | kept for v + 2 d_max | `printed-discard-when-over` | `lease-invariant`, 14, `discard` |
 //! | §4.4 | a rejected proposer "can safely discard its local state" | its acceptor's votes for others go too | if it may be discarded | `printed-reject-discards` | `not-forgotten` and `lease-invariant`, in the simulator (`give-up`, 2 of 2,000 seeds); not at `discard` |
 //! | §4.4 | rejoin after v + d_max | on a clock that moves by d_max the wait is v, and the lease lasts v + d_max | v + 2 d_max on the own clock | `printed-recovery` | `restart-forgets`, 20, `moving-crash`; harmless at fixed differences |
+//!
+//! # Regular Paxos
+//!
+//! Each mechanism of `variant = "paxos"` beyond FaTLease's has a mutant too. `answers-survive` falls as soon as a host reads
+//! back less than it has answered; that two owners may come of it shows the scenario `paxos-empty-disk`. A torn tail taken for
+//! a record has no mutant: recovery cuts it off below the protocol.
 
 use seedbed_model::{Mutant, Outcome};
 
@@ -103,6 +109,19 @@ pub const OVER_WITHOUT_MARGIN: &str = "over-without-margin";
 /// A lease is valid until the own clock is past its end.
 pub const VALID_WITHOUT_MARGIN: &str = "valid-without-margin";
 
+/// Regular Paxos: ACK to PREPARE leaves before the promise is durable.
+pub const UNSYNCED_PROMISE: &str = "answer-before-promise-durable";
+/// Regular Paxos: ACK to ACCEPT leaves before the vote is durable.
+pub const UNSYNCED_VOTE: &str = "answer-before-vote-durable";
+/// Regular Paxos: a proposer counts its own acceptor before that cannot forget.
+pub const OWN_UNSYNCED: &str = "own-answer-before-durable";
+/// Regular Paxos: answers leave with the write under way, though their states go into the next.
+pub const EARLIER_BATCH: &str = "answer-with-earlier-batch";
+/// Regular Paxos: a restarted host does not read its disk.
+pub const NOTHING_READ_BACK: &str = "nothing-read-back";
+/// Regular Paxos: a restarted host uses a lease of before.
+pub const RESTART_USES_LEASE: &str = "restart-uses-lease";
+
 const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> Mutant {
     Mutant { name, removes, outcome }
 }
@@ -111,6 +130,7 @@ const TWO_OWNERS: Outcome = Outcome::Falls("lease-invariant");
 const FORGOTTEN: Outcome = Outcome::Falls("not-forgotten");
 const OLD_LEASE: Outcome = Outcome::Falls("restart-forgets");
 const GIVEN_UP: Outcome = Outcome::Falls("invalidated-unused");
+const ANSWER_LOST: Outcome = Outcome::Falls("answers-survive");
 const ANOTHER_CHECK: Outcome = Outcome::Harmless(
     "ACCEPT refuses every older instance, so no lease comes of such an ACK; but the host that sent it is not told what it missed",
 );
@@ -195,4 +215,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "the safety period before a lease's end (CHECK_LOCAL_STATE 38)",
         Outcome::Falls("told-valid"),
     ),
+    mutant(UNSYNCED_PROMISE, "the write before a promise is answered (§3, regular Paxos)", ANSWER_LOST),
+    mutant(UNSYNCED_VOTE, "the write before an acceptance is answered (§3, regular Paxos)", ANSWER_LOST),
+    mutant(OWN_UNSYNCED, "the write before the own proposer counts its acceptor (§3, regular Paxos)", ANSWER_LOST),
+    mutant(EARLIER_BATCH, "the fsync of an answer's own batch (§5, regular Paxos)", ANSWER_LOST),
+    mutant(NOTHING_READ_BACK, "the reading of what was written, after a crash (§3, regular Paxos)", ANSWER_LOST),
+    mutant(RESTART_USES_LEASE, "the asking anew for a lease that was read back (§6, regular Paxos)", OLD_LEASE),
 ];

@@ -10,7 +10,7 @@ use super::mutants::MUTANTS;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// The protocol as repaired, or as it is printed.
+    /// The protocol as repaired, or as it is printed; or the regular Paxos that it is measured against.
     pub variant: Variant,
     /// How many hosts. 1 to 63.
     pub hosts: u16,
@@ -54,6 +54,10 @@ pub struct Params {
     pub back_off_slots: u32,
     /// Clients ask for the lease of every cell again and again after this. 0: they do not.
     pub poll: Span,
+    /// Regular Paxos alone: at most so many answers wait for one fsync. 0: any number. 1: each has its own.
+    pub batch: u16,
+    /// Regular Paxos alone: a write begins when `batch` answers wait for it, or so long after the first. 0s: at once.
+    pub linger: Span,
     /// When an owner lost its lease, every host that keeps asking stops being told of it within less than this. 0: not asked.
     pub notice: Span,
     /// When the last fault is healed, every host that keeps asking knows a valid lease within less than this. 0: not asked.
@@ -68,6 +72,8 @@ pub enum Variant {
     Repaired,
     /// As printed in §4.2 and §4.3: all printed lines at once.
     AsPublished,
+    /// Regular Paxos for the same leases (§3, §5): acceptors write before they answer, and read back what they wrote.
+    Paxos,
 }
 
 impl Default for Params {
@@ -95,6 +101,8 @@ impl Default for Params {
             back_off: Span::millis(500),
             back_off_slots: 4,
             poll: Span::ZERO,
+            batch: 0,
+            linger: Span::ZERO,
             notice: Span::ZERO,
             progress: Span::ZERO,
         }
@@ -123,8 +131,22 @@ impl Params {
         if self.variant == Variant::AsPublished && self.renewals {
             return Err("renewals are not in the printed pseudo-code (§4.3); write renewals = false".into());
         }
+        self.check_disk()?;
         if self.poll == Span::ZERO && (self.notice > Span::ZERO || self.progress > Span::ZERO) {
             return Err("notice and progress are for hosts that keep asking; write a poll above 0s".into());
+        }
+        Ok(())
+    }
+
+    fn check_disk(&self) -> Result<(), String> {
+        if self.variant != Variant::Paxos && (self.batch > 0 || self.linger > Span::ZERO) {
+            return Err("batch and linger are for acceptors that write; write variant = \"paxos\"".into());
+        }
+        if self.variant == Variant::Paxos && self.discards {
+            return Err("regular Paxos keeps what it promised for ever (§4.4); write discards = false".into());
+        }
+        if self.batch == 1 && self.linger > Span::ZERO {
+            return Err("a linger waits for a second answer, which batch = 1 has no room for".into());
         }
         Ok(())
     }
@@ -135,7 +157,7 @@ impl Family for FaTLease {
     type Params = Params;
     const NAME: &'static str = "fatlease";
     const SUMMARY: &'static str =
-        "lease negotiation by Paxos without persistent state, repaired and as published (FaTLease §4)";
+        "lease negotiation by Paxos without persistent state, repaired and as published, and with it (FaTLease §4, §5)";
 
     fn mutants() -> &'static [Mutant] {
         MUTANTS

@@ -5,7 +5,7 @@ use seedbed_model::{Canonical, Context, NodeId, NodeSet};
 use super::acceptor::{Acceptor, At, Known};
 use super::message::{Answer, Ballot, Body, CellId, Instance, Lease, Message, Vote};
 use super::mutants::*;
-use super::{FaTLease, Host, Observed, Timer};
+use super::{FaTLease, Held, Host, Observed, Timer};
 
 /// The proposals of a host in one cell, the oldest first: a proposer may be given up while its messages are on the way.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -61,6 +61,10 @@ impl Host {
         let acceptor = &self.acceptors[usize::from(cell.0)];
         let (known, instance) = (acceptor.check_local_state(at, rules), acceptor.instance);
         match known {
+            Known::Valid(lease) if self.is_inherited(lease, at, rules) => {
+                rules.show(cell, Observed::Without { now: at.now }, cx);
+                return self.take_over(cell, rules, cx);
+            }
             Known::Valid(lease) if lease.owner == at.node => {
                 let is_own = lease.asked.nonce == self.nonce;
                 rules.show(cell, Observed::Used { lease, is_own }, cx);
@@ -136,7 +140,7 @@ impl Host {
     }
 
     /// Whether a proposal is under way, or waits for its next round.
-    fn is_busy(&self, cell: CellId, cx: Cx<'_, '_>) -> bool {
+    pub(super) fn is_busy(&self, cell: CellId, cx: Cx<'_, '_>) -> bool {
         !self.proposers[usize::from(cell.0)].attempts.is_empty() || cx.is_armed(&Timer::BackOff(cell))
     }
 
@@ -179,7 +183,7 @@ impl Host {
         }
         self.broadcast(cell, Body::Prepare(ballot, instance), rules, cx);
         let answer = self.acceptors[index].on_prepare(at.node, ballot, instance, at, rules);
-        self.on_answer(cell, at.node, ballot, answer, at, rules, cx);
+        self.answer(Held { to: at.node, cell, ballot, answer }, at, rules, cx);
     }
 
     /// An acceptor's answer: lines 6 to 36.
@@ -291,7 +295,7 @@ impl Host {
         // From here on the own promise counts as any other.
         self.acceptors[index].keep_on(at, rules);
         let answer = self.acceptors[index].on_accept(lease, attempt.instance, ballot, at, rules);
-        self.on_answer(cell, at.node, ballot, answer, at, rules, cx);
+        self.answer(Held { to: at.node, cell, ballot, answer }, at, rules, cx);
     }
 
     /// Lines 27 to 31: a majority accepted.
@@ -371,8 +375,11 @@ impl Host {
     }
 
     pub(super) fn tell(&self, cell: CellId, news: Option<Observed>, rules: &FaTLease, cx: Cx<'_, '_>) {
-        if let Some(observed) = news {
-            rules.show(cell, observed, cx);
+        match news {
+            // Read back, and learned anew by the Paxos of its instance: not of this incarnation.
+            Some(Observed::Acquired(lease)) if rules.is_durable() && lease.asked.nonce != self.nonce => {}
+            Some(observed) => rules.show(cell, observed, cx),
+            None => {}
         }
     }
 
