@@ -69,6 +69,6 @@ pub fn shipped() -> Registry {
                 "race",
                 "steady"
             ],
-            experiments["batch", "hosts"]
+            experiments["batch", "disk", "hosts"]
         ))
 }
