@@ -66,12 +66,27 @@ impl Drop for Meter {
     }
 }
 
-/// Makes sure that a result can be written there, before the work that it is the result of.
+/// Makes sure that results can be written there, each to a place of its own, before the work that they are the result of.
 ///
 /// # Errors
-/// If the folder does not exist or cannot be written, or the path is a folder.
-pub(crate) fn probe(path: Option<&PathBuf>) -> Result<(), BadInput> {
-    let Some(path) = path else { return Ok(()) };
+/// If a folder does not exist or cannot be written, a path is a folder, or two of them lead to one file.
+pub(crate) fn probe<'p>(paths: impl IntoIterator<Item = &'p Option<PathBuf>>) -> Result<(), BadInput> {
+    let mut targets: Vec<PathBuf> = Vec::new();
+    for path in paths.into_iter().flatten() {
+        probe_one(path)?;
+        let target = target(path);
+        if targets.contains(&target) && !is_stream(&target) {
+            return Err(BadInput::file(
+                path.display().to_string(),
+                "two results go to this file; name another for one",
+            ));
+        }
+        targets.push(target);
+    }
+    Ok(())
+}
+
+fn probe_one(path: &Path) -> Result<(), BadInput> {
     if path.is_dir() {
         return Err(BadInput::file(path.display().to_string(), "write the file: it is a folder"));
     }
@@ -149,7 +164,7 @@ mod tests {
         let device = folder.join("device");
         let _ = std::fs::remove_file(&device);
         std::os::unix::fs::symlink("/dev/null", &device).unwrap();
-        probe(Some(&device)).unwrap();
+        probe([&Some(device.clone())]).unwrap();
         write_file(&device, "x").unwrap();
         assert!(is_stream(Path::new("/dev/null")) && device.is_symlink());
         std::fs::remove_dir_all(&folder).unwrap();

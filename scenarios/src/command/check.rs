@@ -79,8 +79,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe(args.json.as_ref())?;
-    probe(args.trace.as_ref())?;
+    probe([&args.json, &args.trace])?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let entry = registry.entry(&args.protocol)?;
     let face = entry.face.as_ref();

@@ -33,14 +33,12 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Makes sure that all can be written, before the work that they are the result of.
+    /// Makes sure that all can be written, and `others` of the same command, before the work that they are the result of.
     ///
     /// # Errors
     /// At the first that cannot.
-    pub(crate) fn probe(&self) -> Result<(), BadInput> {
-        probe(self.json.as_ref())?;
-        probe(self.junit.as_ref())?;
-        probe(self.step_summary.as_ref())?;
+    pub(crate) fn probe(&self, others: &[&Option<PathBuf>]) -> Result<(), BadInput> {
+        probe([&self.json, &self.junit, &self.step_summary].into_iter().chain(others.iter().copied()))?;
         match &self.html {
             Some(folder) => std::fs::create_dir_all(folder)
                 .map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}"))),

@@ -100,9 +100,7 @@ impl Format {
 }
 
 pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe(args.trace.as_ref())?;
-    probe(args.write_plan.as_ref())?;
-    probe(args.history.as_ref())?;
+    probe([&args.trace, &args.write_plan, &args.history])?;
     if args.log {
         log();
     }

@@ -12,7 +12,7 @@ use super::flags::{Planned, Variation, Work};
 use super::outputs::Outputs;
 use super::{replay, shrink};
 use crate::campaign::{Campaign, Paste};
-use crate::console::{Console, probe, write_file};
+use crate::console::{Console, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::face::Face;
 use crate::file::Class;
@@ -72,9 +72,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    args.outputs.probe()?;
-    probe(args.trace.as_ref())?;
-    probe(args.history.as_ref())?;
+    args.outputs.probe(&[&args.trace, &args.history])?;
     if let Some(folder) = &args.guided {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;

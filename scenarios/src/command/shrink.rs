@@ -56,9 +56,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe(args.pin.as_ref())?;
-    probe(args.json.as_ref())?;
-    probe(args.html.as_ref())?;
+    probe([&args.pin, &args.json, &args.html])?;
     let paste = args.planned.paste(args.variation.paste(command, &args.work.revision));
     match args.seed {
         Some(seed) => shrink_seed(registry, args, seed, &paste, console),
