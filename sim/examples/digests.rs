@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (file, count) = args.next().zip(args.next()).ok_or("write a scenario file of leasing and a count of seeds")?;
     let Scenario { params, settings } = toml::from_str(&std::fs::read_to_string(file)?)?;
     settings.check()?;
-    let protocol = Leasing::build(&params, Mutants::named(Leasing::mutants(), []))?;
+    let protocol = Leasing::build(&params, Mutants::named(Leasing::mutants(), [])?)?;
     let (mut runs, mut digest) = (0_u64, 0_u64);
     sweep(&protocol, &settings, 0..count.parse()?, 2, &mut |run| {
         runs += 1;

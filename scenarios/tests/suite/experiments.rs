@@ -24,6 +24,7 @@ retry = "2s"
 [settings]
 duration = "60s"
 quiet = "20s"
+decisions = { min = "0s", max = "100ms" }
 
 [settings.network]
 delay-min = "10ms"
@@ -114,8 +115,8 @@ fn what_an_experiment_does_not_show_fails_it() {
 #[test]
 fn a_run_that_falls_measures_nothing() {
     let folder = Folder::new("experiment-fallen");
-    let impatient = LOSS.replace("retry = \"2s\"", "retry = \"2s\"\npatience = \"1ms\"");
-    folder.write("echo/experiments/loss.toml", &impatient);
+    let slow = LOSS.replace("delay-max = \"100ms\"", "delay-max = \"15s\"");
+    folder.write("echo/experiments/loss.toml", &slow);
     let (code, said) = run(&folder, "");
     assert_eq!(code, exit::BAD_INPUT, "{said}");
     assert!(said.contains("answered-after-healing fell"), "{said}");
