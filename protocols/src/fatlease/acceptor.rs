@@ -134,6 +134,9 @@ impl Acceptor {
         {
             return reject;
         }
+        if let Some(reject) = self.reject_in_instance(lease, instance, at, rules) {
+            return reject;
+        }
         let is_new = instance > self.instance;
         if is_new {
             self.move_to(instance, rules.prints(ACCEPT_JUMPS), at, rules);
@@ -145,7 +148,7 @@ impl Acceptor {
         }
         self.accepted = Some(Vote { ballot, lease });
         if !rules.prints(ACCEPT_KEEPS_LEARNED) {
-            // Another lease was learned in an instance of this number before others forgot theirs and began anew.
+            // Another lease was learned in an instance of this number, is over, and was forgotten by others, who began anew.
             self.learned = self.learned.filter(|learned| *learned == lease);
         }
         self.keep_on(at, rules);
@@ -176,8 +179,9 @@ impl Acceptor {
     /// UPON INV(i).
     pub(super) fn on_inv(&mut self, instance: Instance, lease: Lease, at: At, rules: &FaTLease) {
         // A late INV must not take a lease that it does not speak of.
-        let is_of_another =
-            self.held().any(|held| !rules.is_over(held, at) && (held.owner != lease.owner || held.end > lease.end));
+        let is_of_another = self
+            .held()
+            .any(|held| !rules.is_over_for_all(held, at) && (held.owner != lease.owner || held.end > lease.end));
         if instance < self.instance || (is_of_another && !rules.prints(INV_TAKES_ANY)) {
             return;
         }
@@ -222,9 +226,20 @@ impl Acceptor {
     fn reject(&self, owner: NodeId, instance: Instance, at: At, rules: &FaTLease) -> Option<Answer> {
         let current = self.current().filter(|_| instance > self.instance);
         let previous = self.previous.map(|previous| previous.lease);
-        let is_kept = |lease: &Lease| lease.owner != owner && !rules.is_over(*lease, at);
+        let is_kept = |lease: &Lease| lease.owner != owner && !rules.is_over_for_all(*lease, at);
         current.chain(previous).find(is_kept).filter(|_| !rules.has(NO_REJECT))?;
         Some(Answer::Reject { instance: self.instance, learned: self.learned })
+    }
+
+    /// Against votes in the instance for another lease than the one that was learned there, which may be valid: a ballot that
+    /// was promised before is late.
+    fn reject_in_instance(&self, lease: Lease, instance: Instance, at: At, rules: &FaTLease) -> Option<Answer> {
+        let learned = self.learned.filter(|learned| instance == self.instance && *learned != lease)?;
+        let is_left_out = rules.has(ACCEPT_FORGETS_LEARNED) || rules.prints(ACCEPT_KEEPS_LEARNED);
+        if rules.is_over_for_all(learned, at) || is_left_out {
+            return None;
+        }
+        Some(Answer::Reject { instance, learned: Some(learned) })
     }
 
     fn says_outdated(&self, rules: &FaTLease) -> bool {
@@ -240,7 +255,7 @@ impl Acceptor {
     fn move_to(&mut self, instance: Instance, forgets: bool, at: At, rules: &FaTLease) {
         let current = self.learned.map(|lease| Previous { lease, is_learned: true });
         let accepted = self.accepted.map(|vote| Previous { lease: vote.lease, is_learned: false });
-        let may_hold = |previous: &Previous| !rules.is_over(previous.lease, at);
+        let may_hold = |previous: &Previous| !rules.is_over_for_all(previous.lease, at);
         let all = current.into_iter().chain(accepted).chain(self.previous).filter(may_hold);
         let previous = all.max_by_key(|previous| (previous.lease.end, previous.is_learned));
         let previous = previous.filter(|_| !forgets && !rules.prints(NO_PREVIOUS));

@@ -21,7 +21,7 @@
 //! | ACCEPT 31 to 33 | p_l ← (⊥, λ, b, i) for a larger i | the same without a PREPARE | the same | `printed-accept-jumps` | harmless: the proposer has no majority of promises there |
 //! | ACCEPT 36 to 38 | λ_acc ← λ, b stays | a proposer below the vote finds it, above it does not | b is raised | `printed-accept-keeps-ballot` | `lease-invariant`, 16, `ballots` |
 //! | ACCEPT 36 | any λ is accepted | a message from before everything was forgotten is a vote in an instance that began anew | not what is past on the own clock | `printed-accept-outdated` | `not-forgotten`, 15, `discard-late` |
-//! | ACCEPT 36 to 38 | λ_lrn stays | what was learned in an instance of that number hides a vote of the new count, if votes are believed settled by it | λ_lrn ← ⊥ if another | `printed-accept-keeps-learned` | harmless: votes count by themselves |
+//! | ACCEPT 36 to 38 | λ_lrn stays | what was learned in an instance of that number hides a vote of the new count, if votes are believed settled by it | no vote for another while it may be valid, else λ_lrn ← ⊥ | `printed-accept-keeps-learned` | harmless: votes count by themselves. Without the refusal, λ_lrn ← ⊥ is worse than the print: `accept-forgets-learned` falls |
 //! | LEARN 46 to 48 | p_l ← (λ, ⊥, 0, i) for a larger i | a valid lease of before is forgotten | the reject rule. λ_acc = ⊥ and b = 0 stand: the acceptor never voted there | `printed-learn-jumps` | harmless: what is chosen there was let through by a majority |
 //! | LEARN 46 to 51 | any λ is learned | as at ACCEPT | not what is past on the own clock | `printed-learn-anything` | `not-forgotten`, 17, `discard-late` |
 //! | LEARN 51 | λ_acc stays | a vote that was not chosen rejects the owner's renewal | it is forgotten if it is another | `printed-learn-keeps-accepted` | harmless: a renewal waits |
@@ -88,6 +88,12 @@ pub const NO_REJECT: &str = "no-reject";
 pub const LEARN_DROPS_ACCEPTED: &str = "learn-drops-accepted";
 /// An old instance is answered with ACK.
 pub const OLD_INSTANCE_ACKED: &str = "old-instance-acked";
+/// A vote for another lease in the instance makes an acceptor forget the one that it learned there.
+pub const ACCEPT_FORGETS_LEARNED: &str = "accept-forgets-learned";
+/// A renewal may end before the lease that it renews.
+pub const RENEWAL_SHORTENS: &str = "renewal-shortens";
+/// An acceptor lets others pass as soon as its own host's lease is over.
+pub const OWN_OVER_AT_END: &str = "own-over-at-end";
 /// INVALIDATE and INV forget that the lease may still be on its way.
 pub const INVALIDATION_UNKEPT: &str = "invalidation-unkept";
 /// Anyone invalidates.
@@ -177,6 +183,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(RECOVERY_SHORT, "the second d_max of the recovery wait on the own clock (§4.4)", OLD_LEASE),
     mutant(NO_REJECT, "the reject rule (§4.4)", TWO_OWNERS),
     mutant(LEARN_DROPS_ACCEPTED, "λ_acc when a lease is learned (LEARN 51)", TWO_OWNERS),
+    mutant(
+        ACCEPT_FORGETS_LEARNED,
+        "the refusal of votes for another lease than the valid one learned in the instance (ACCEPT 36 to 38)",
+        FORGOTTEN,
+    ),
+    mutant(RENEWAL_SHORTENS, "that a renewal ends after the lease that it renews (§4.3: no gap)", FORGOTTEN),
+    mutant(OWN_OVER_AT_END, "the safety period before the owner's acceptor lets others pass (§4.4)", TWO_OWNERS),
     mutant(OLD_INSTANCE_ACKED, "OUTDATED: an old instance is answered with ACK (PREPARE 3 to 5)", FORGOTTEN),
     mutant(
         INVALIDATION_UNKEPT,

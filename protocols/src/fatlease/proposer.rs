@@ -62,6 +62,9 @@ impl Host {
         let (known, instance) = (acceptor.check_local_state(at, rules), acceptor.instance);
         match known {
             Known::Valid(lease) if lease.owner == at.node => {
+                if lease.end > at.now.plus(rules.params.lease) {
+                    cx.mark("clock-moved");
+                }
                 let is_own = lease.asked.nonce == self.nonce;
                 rules.show(cell, Observed::Used { lease, is_own }, cx);
             }
@@ -86,7 +89,7 @@ impl Host {
         let acceptor = &self.acceptors[usize::from(cell.0)];
         let instance = if acceptor.learned.is_some() { acceptor.instance.next() } else { acceptor.instance };
         match acceptor.check_local_state(at, rules) {
-            Known::Valid(lease) if lease.owner == at.node => {
+            Known::Valid(lease) if lease.owner == at.node && rules.extends(lease, at) => {
                 cx.mark("renewal");
                 self.initiate(cell, instance, None, at, rules, cx);
             }
@@ -124,6 +127,9 @@ impl Host {
             return cx.mark("kept");
         }
         cx.mark("discarded");
+        if rules.params.counts {
+            rules.show(cell, Observed::Forgot, cx);
+        }
         self.forget(cell, Instance::INITIAL);
     }
 
@@ -160,6 +166,9 @@ impl Host {
         let number = promised.max(self.proposers[index].heard) + 1;
         if !rules.is_within(instance, number) || !self.pays() {
             return cx.mark("out of numbers");
+        }
+        if rules.params.counts {
+            rules.show(cell, Observed::Proposed(instance), cx);
         }
         self.attempt = self.attempt.next();
         let ballot = Ballot { number, host: at.node, attempt: self.attempt };
@@ -293,6 +302,9 @@ impl Host {
         let Attempt { ballot, instance, lease, .. } = self.proposers[index].attempts.remove(place);
         self.proposers[index].rounds = 0;
         cx.mark("decided");
+        if instance > Instance::INITIAL {
+            cx.mark("next-instance");
+        }
         if lease.owner != at.node {
             cx.mark("adopted-decided");
         }
