@@ -9,7 +9,7 @@
 //!
 //! | line | as printed | what is wrong | repaired | switch | result |
 //! |---|---|---|---|---|---|
-//! | INITIATE 9 | p_l ← (⊥, p.λ_acc, p.b, p.i) of an OUTDATED | the proposer takes over another acceptor's vote and drops its own, which may have completed a majority since it asked | p_l is the acceptor's: it moves when PREPARE arrives there | `printed-outdated-overwrites` | `lease-invariant`, 24, `instances` |
+//! | INITIATE 9 | p_l ← (⊥, p.λ_acc, p.b, p.i) of an OUTDATED | the proposer takes over another acceptor's vote and drops its own, which may have completed a majority since it asked | p_l is the acceptor's: it moves when PREPARE arrives there | `printed-outdated-overwrites` | `lease-invariant`, 23, `renewal-invalidation` |
 //! | INITIATE 10, 14, 35 | λ is proposed anew, though line 22 may have made it another's | another's lease gets into an instance its owner never asked for; the owner may have given it up | each round proposes a lease of its own | `printed-retried-lease` | `invalidated-unused`, 20, `invalidation` |
 //! | INITIATE 20; PREPARE 15, 18, 21 | the answer bears p_l.b, just raised to the proposer's b | all answers tie, so that the largest λ_acc is any | λ_acc has its own ballot, and the answer bears that | `printed-single-ballot` | `lease-invariant`, 16, `ballots` |
 //! | INITIATE 21 | b ← p.b | in print it changes nothing, as p.b is b; with the ballot of λ_acc the proposer falls below its own promises | b stays | `printed-ballot-from-answer` | `adopted-decided` is never reached, `ballots` |
