@@ -57,10 +57,13 @@ pub fn shipped() -> Registry {
                 "crash-rejoin",
                 "discard",
                 "drift",
+                "everything",
+                "fixed-crash",
                 "give-up",
                 "many-cells",
                 "partition",
                 "race",
+                "renewal-jumps",
                 "steady"
             ]
         ))

@@ -185,19 +185,21 @@ impl Acceptor {
         if instance < self.instance || (is_of_another && !rules.prints(INV_TAKES_ANY)) {
             return;
         }
-        self.give_up(instance.next(), at, rules);
+        self.give_up(instance.next(), rules);
     }
 
-    /// p ← (⊥, ⊥, 0, i).
-    pub(super) fn give_up(&mut self, instance: Instance, at: At, rules: &FaTLease) {
-        *self = Acceptor { instance, keep: self.keep, ..Acceptor::default() };
-        if !rules.has(INVALIDATION_UNKEPT) {
-            self.keep_on(at, rules);
-        }
+    /// p ← (⊥, ⊥, 0, i). What was voted for and promised until now is kept from being discarded as before: the lease given up
+    /// may still be on its way. Nothing more is to be kept: who knew nothing of the instance is as if INV had been lost.
+    pub(super) fn give_up(&mut self, instance: Instance, rules: &FaTLease) {
+        let keep = self.keep.filter(|_| !rules.has(INVALIDATION_UNKEPT));
+        *self = Acceptor { instance, keep, ..Acceptor::default() };
     }
 
     /// Whether all of this may be forgotten (§4.4).
     pub(super) fn may_discard(&self, at: At, rules: &FaTLease) -> bool {
+        if rules.has(NEVER_DISCARDS) {
+            return false;
+        }
         match rules.prints(DISCARD_WHEN_OVER) {
             true => self.held().all(|lease| rules.is_over(lease, at)),
             false => self.keep.is_none_or(|keep| at.now >= keep),

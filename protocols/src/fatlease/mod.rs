@@ -272,7 +272,8 @@ impl FaTLease {
     fn known(&self, lease: Lease, at: At) -> Known {
         let margin =
             if self.has(VALID_WITHOUT_MARGIN) || lease.owner == at.node { Span::ZERO } else { self.params.d_max };
-        if !self.is_past(lease.end, at.now.plus(margin)) {
+        let is_endless = lease.owner != at.node && self.has(TOLD_FOR_EVER);
+        if is_endless || !self.is_past(lease.end, at.now.plus(margin)) {
             Known::Valid(lease)
         } else if self.is_over(lease, at) {
             Known::None

@@ -27,7 +27,7 @@
 //! | LEARN 51 | λ_acc stays | a vote that was not chosen rejects the owner's renewal | it is forgotten if it is another | `printed-learn-keeps-accepted` | harmless: a renewal waits |
 //! | CHECK 29, 39, 41 | valid while c ≤ t | at c = t a lease is valid though v has passed since it was asked for, which is when a crashed host may be back | c < t (§4.1) | `printed-valid-at-end` | `restart-forgets`, 20, `crash` |
 //! | INVALIDATE 5, 7 | p_l.i is raised, then INV(p_l.i) is sent | others give up the instance after | INV names the instance given up | `printed-inv-number` | harmless once INV names the lease too; one line more is one instance skipped |
-//! | INV 11 to 14 | whatever is held goes | a late INV takes a valid lease of another owner | only the lease it names | `printed-inv-takes-any` | harmless at `invalidation`, where numbers do not begin anew; no seed of 2,000 has it fall with discarding |
+//! | INV 11 to 14 | whatever is held goes | a late INV takes a valid lease of another owner | only the lease it names | `printed-inv-takes-any` | `not-forgotten`, 18, `invalidation-discard-late`: numbers began anew, and an INV of before names them |
 //! | §4.1 | p_k is the latest instance | a renewing owner does not know its own lease, others may propose in the renew instance | the lease of the previous instance is kept | `no-previous-instance` | `not-forgotten`, 10, `renewal` |
 //! | §4.4 | state is discarded when its lease is over | a promise has no lease, and goes at once | kept for v + 2 d_max | `printed-discard-when-over` | `lease-invariant`, 14, `discard` |
 //! | §4.4 | a rejected proposer "can safely discard its local state" | its acceptor's votes for others go too | if it may be discarded | `printed-reject-discards` | `not-forgotten` and `lease-invariant`, in the simulator (`give-up`, 2 of 2,000 seeds); not at `discard` |
@@ -94,6 +94,10 @@ pub const ACCEPT_FORGETS_LEARNED: &str = "accept-forgets-learned";
 pub const RENEWAL_SHORTENS: &str = "renewal-shortens";
 /// An acceptor lets others pass as soon as its own host's lease is over.
 pub const OWN_OVER_AT_END: &str = "own-over-at-end";
+/// Another's lease is valid whatever the own clock shows.
+pub const TOLD_FOR_EVER: &str = "told-for-ever";
+/// A host never forgets what is over.
+pub const NEVER_DISCARDS: &str = "never-discards";
 /// INVALIDATE and INV forget that the lease may still be on its way.
 pub const INVALIDATION_UNKEPT: &str = "invalidation-unkept";
 /// Anyone invalidates.
@@ -169,13 +173,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "the number of the instance that is given up (INVALIDATE 7)",
         Outcome::Harmless("an INV takes only leases that end no later than the one it names"),
     ),
-    mutant(
-        INV_TAKES_ANY,
-        "the lease that an INV speaks of (INV 11 to 14)",
-        Outcome::Harmless(
-            "where no state is discarded: a late INV names an instance that is past for all who moved on",
-        ),
-    ),
+    mutant(INV_TAKES_ANY, "the lease that an INV speaks of (INV 11 to 14)", FORGOTTEN),
     mutant(VALID_AT_END, "that a lease is over at its end (§4.1; CHECK_LOCAL_STATE 29, 39, 41)", OLD_LEASE),
     mutant(NO_PREVIOUS, "the lease of the previous instance (§4.3, renew instances)", FORGOTTEN),
     mutant(DISCARD_WHEN_OVER, "the keeping of promises when state is discarded (§4.4)", TWO_OWNERS),
@@ -190,14 +188,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(RENEWAL_SHORTENS, "that a renewal ends after the lease that it renews (§4.3: no gap)", FORGOTTEN),
     mutant(OWN_OVER_AT_END, "the safety period before the owner's acceptor lets others pass (§4.4)", TWO_OWNERS),
-    mutant(OLD_INSTANCE_ACKED, "OUTDATED: an old instance is answered with ACK (PREPARE 3 to 5)", FORGOTTEN),
+    mutant(TOLD_FOR_EVER, "the end of another's lease (CHECK_LOCAL_STATE 38)", Outcome::Falls("loss-noticed")),
     mutant(
-        INVALIDATION_UNKEPT,
-        "the keeping of what was invalidated (§4.3)",
-        Outcome::Harmless(
-            "not seen to fall: another proposer would have to complete the lease after its owner forgot giving it up",
-        ),
+        NEVER_DISCARDS,
+        "the discarding of state, by which numbers begin anew before they run out (§4.4)",
+        Outcome::Falls("decided"),
     ),
+    mutant(OLD_INSTANCE_ACKED, "OUTDATED: an old instance is answered with ACK (PREPARE 3 to 5)", FORGOTTEN),
+    mutant(INVALIDATION_UNKEPT, "the keeping of what was invalidated (§4.3)", GIVEN_UP),
     mutant(INVALIDATED_BY_OTHERS, "the check that the owner invalidates (INVALIDATE 2)", GIVEN_UP),
     mutant(HALF_IS_MAJORITY, "the one above half that makes a majority (INITIATE_CONSENSUS 15, 27)", TWO_OWNERS),
     mutant(NO_RECOVERY, "the recovery wait (§4.4)", OLD_LEASE),

@@ -115,7 +115,7 @@ impl Host {
         self.drop_attempts(cell);
         let acceptor = &mut self.acceptors[index];
         let given_up = acceptor.instance;
-        acceptor.give_up(given_up.next(), at, rules);
+        acceptor.give_up(given_up.next(), rules);
         let named = if rules.prints(INV_NUMBER) { acceptor.instance } else { given_up };
         self.broadcast(cell, Body::Inv(named, last), rules, cx);
     }
