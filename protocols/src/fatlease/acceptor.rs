@@ -270,3 +270,37 @@ impl Acceptor {
         self.accepted.map(|vote| Vote { ballot: ballot.unwrap_or(vote.ballot), ..vote })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use seedbed_model::{Family, Mutants, Nonce, Serial, Span, encoding};
+
+    use super::*;
+
+    /// "A maximum of two Multipaxos instances per lease" (§6), and what a host keeps of them does not grow.
+    #[test]
+    fn an_acceptor_keeps_two_instances() {
+        let rules = FaTLease::build(&Default::default(), Mutants::none()).expect("the defaults make sense");
+        let owner = NodeId(0);
+        let mut acceptor = Acceptor::default();
+        let mut attempt = Serial::before_first(Nonce::first(owner.0), owner.0);
+        let mut sizes = Vec::new();
+        for round in 1..=100 {
+            attempt = attempt.next();
+            let instance = Instance(round);
+            let at = At { node: NodeId(1), now: Stamp::of_clock(i64::from(round) * Span::secs(5).0 as i64) };
+            let ballot = Ballot { number: 1, host: owner, attempt };
+            let lease = Lease { owner, end: at.now.plus(Span::secs(15)), asked: attempt };
+            assert_eq!(acceptor.on_prepare(owner, ballot, instance, at, &rules), Answer::Ack(None));
+            let before = acceptor.previous.map(|previous| previous.lease.asked);
+            assert!(round == 1 || before.is_some_and(|asked| asked.next() == attempt), "the renewed lease is kept");
+            assert_eq!(acceptor.on_accept(lease, instance, ballot, at, &rules), Answer::Accepted);
+            let asked: std::collections::BTreeSet<_> = acceptor.held().map(|lease| lease.asked).collect();
+            assert!(asked.len() <= 2, "leases of {} instances in {acceptor:?}", asked.len());
+            sizes.push(encoding(&acceptor).len());
+            assert_eq!(acceptor.on_learn(lease, instance, at, &rules), None);
+            assert_eq!(acceptor.previous, None, "what is renewed is settled");
+        }
+        assert!(sizes.iter().all(|size| *size <= 80), "an acceptor takes {:?} bytes", sizes.iter().max());
+    }
+}
