@@ -65,6 +65,16 @@ pub fn shipped() -> Registry {
                 "race",
                 "renewal-jumps",
                 "steady"
+            ],
+            pinned[
+                "as-published",
+                "as-published-crash",
+                "as-published-crash-late",
+                "as-published-discard",
+                "as-published-instances",
+                "as-published-invalidation",
+                "as-published-invalidation-late",
+                "as-published-notice"
             ]
         ))
 }
