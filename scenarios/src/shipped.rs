@@ -57,6 +57,8 @@ pub fn shipped() -> Registry {
                 "crash-rejoin",
                 "discard",
                 "drift",
+                "everything",
+                "fixed-crash",
                 "give-up",
                 "many-cells",
                 "partition",
@@ -67,7 +69,18 @@ pub fn shipped() -> Registry {
                 "paxos-slow-disk",
                 "paxos-steady",
                 "race",
+                "renewal-jumps",
                 "steady"
+            ],
+            pinned[
+                "as-published",
+                "as-published-crash",
+                "as-published-crash-late",
+                "as-published-discard",
+                "as-published-instances",
+                "as-published-invalidation",
+                "as-published-invalidation-late",
+                "as-published-notice"
             ],
             experiments["batch", "disk", "hosts"]
         ))

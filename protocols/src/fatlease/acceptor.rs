@@ -134,6 +134,9 @@ impl Acceptor {
         {
             return reject;
         }
+        if let Some(reject) = self.reject_in_instance(lease, instance, at, rules) {
+            return reject;
+        }
         let is_new = instance > self.instance;
         if is_new {
             self.move_to(instance, rules.prints(ACCEPT_JUMPS), at, rules);
@@ -145,7 +148,7 @@ impl Acceptor {
         }
         self.accepted = Some(Vote { ballot, lease });
         if !rules.prints(ACCEPT_KEEPS_LEARNED) {
-            // Another lease was learned in an instance of this number before others forgot theirs and began anew.
+            // Another lease was learned in an instance of this number, is over, and was forgotten by others, who began anew.
             self.learned = self.learned.filter(|learned| *learned == lease);
         }
         self.keep_on(at, rules);
@@ -176,24 +179,27 @@ impl Acceptor {
     /// UPON INV(i).
     pub(super) fn on_inv(&mut self, instance: Instance, lease: Lease, at: At, rules: &FaTLease) {
         // A late INV must not take a lease that it does not speak of.
-        let is_of_another =
-            self.held().any(|held| !rules.is_over(held, at) && (held.owner != lease.owner || held.end > lease.end));
+        let is_of_another = self
+            .held()
+            .any(|held| !rules.is_over_for_all(held, at) && (held.owner != lease.owner || held.end > lease.end));
         if instance < self.instance || (is_of_another && !rules.prints(INV_TAKES_ANY)) {
             return;
         }
-        self.give_up(instance.next(), at, rules);
+        self.give_up(instance.next(), rules);
     }
 
-    /// p ← (⊥, ⊥, 0, i).
-    pub(super) fn give_up(&mut self, instance: Instance, at: At, rules: &FaTLease) {
-        *self = Acceptor { instance, keep: self.keep, ..Acceptor::default() };
-        if !rules.has(INVALIDATION_UNKEPT) {
-            self.keep_on(at, rules);
-        }
+    /// p ← (⊥, ⊥, 0, i). What was voted for and promised until now is kept from being discarded as before: the lease given up
+    /// may still be on its way. Nothing more is to be kept: who knew nothing of the instance is as if INV had been lost.
+    pub(super) fn give_up(&mut self, instance: Instance, rules: &FaTLease) {
+        let keep = self.keep.filter(|_| !rules.has(INVALIDATION_UNKEPT));
+        *self = Acceptor { instance, keep, ..Acceptor::default() };
     }
 
     /// Whether all of this may be forgotten (§4.4).
     pub(super) fn may_discard(&self, at: At, rules: &FaTLease) -> bool {
+        if rules.has(NEVER_DISCARDS) {
+            return false;
+        }
         match rules.prints(DISCARD_WHEN_OVER) {
             true => self.held().all(|lease| rules.is_over(lease, at)),
             false => self.keep.is_none_or(|keep| at.now >= keep),
@@ -222,9 +228,20 @@ impl Acceptor {
     fn reject(&self, owner: NodeId, instance: Instance, at: At, rules: &FaTLease) -> Option<Answer> {
         let current = self.current().filter(|_| instance > self.instance);
         let previous = self.previous.map(|previous| previous.lease);
-        let is_kept = |lease: &Lease| lease.owner != owner && !rules.is_over(*lease, at);
+        let is_kept = |lease: &Lease| lease.owner != owner && !rules.is_over_for_all(*lease, at);
         current.chain(previous).find(is_kept).filter(|_| !rules.has(NO_REJECT))?;
         Some(Answer::Reject { instance: self.instance, learned: self.learned })
+    }
+
+    /// Against votes in the instance for another lease than the one that was learned there, which may be valid: a ballot that
+    /// was promised before is late.
+    fn reject_in_instance(&self, lease: Lease, instance: Instance, at: At, rules: &FaTLease) -> Option<Answer> {
+        let learned = self.learned.filter(|learned| instance == self.instance && *learned != lease)?;
+        let is_left_out = rules.has(ACCEPT_FORGETS_LEARNED) || rules.prints(ACCEPT_KEEPS_LEARNED);
+        if rules.is_over_for_all(learned, at) || is_left_out {
+            return None;
+        }
+        Some(Answer::Reject { instance, learned: Some(learned) })
     }
 
     fn says_outdated(&self, rules: &FaTLease) -> bool {
@@ -240,7 +257,7 @@ impl Acceptor {
     fn move_to(&mut self, instance: Instance, forgets: bool, at: At, rules: &FaTLease) {
         let current = self.learned.map(|lease| Previous { lease, is_learned: true });
         let accepted = self.accepted.map(|vote| Previous { lease: vote.lease, is_learned: false });
-        let may_hold = |previous: &Previous| !rules.is_over(previous.lease, at);
+        let may_hold = |previous: &Previous| !rules.is_over_for_all(previous.lease, at);
         let all = current.into_iter().chain(accepted).chain(self.previous).filter(may_hold);
         let previous = all.max_by_key(|previous| (previous.lease.end, previous.is_learned));
         let previous = previous.filter(|_| !forgets && !rules.prints(NO_PREVIOUS));
@@ -251,5 +268,39 @@ impl Acceptor {
     fn reported(&self, rules: &FaTLease) -> Option<Vote> {
         let ballot = if rules.prints(SINGLE_BALLOT) { self.promised } else { None };
         self.accepted.map(|vote| Vote { ballot: ballot.unwrap_or(vote.ballot), ..vote })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use seedbed_model::{Family, Mutants, Nonce, Serial, Span, encoding};
+
+    use super::*;
+
+    /// "A maximum of two Multipaxos instances per lease" (§6), and what a host keeps of them does not grow.
+    #[test]
+    fn an_acceptor_keeps_two_instances() {
+        let rules = FaTLease::build(&Default::default(), Mutants::none()).expect("the defaults make sense");
+        let owner = NodeId(0);
+        let mut acceptor = Acceptor::default();
+        let mut attempt = Serial::before_first(Nonce::first(owner.0), owner.0);
+        let mut sizes = Vec::new();
+        for round in 1..=100 {
+            attempt = attempt.next();
+            let instance = Instance(round);
+            let at = At { node: NodeId(1), now: Stamp::of_clock(i64::from(round) * Span::secs(5).0 as i64) };
+            let ballot = Ballot { number: 1, host: owner, attempt };
+            let lease = Lease { owner, end: at.now.plus(Span::secs(15)), asked: attempt };
+            assert_eq!(acceptor.on_prepare(owner, ballot, instance, at, &rules), Answer::Ack(None));
+            let before = acceptor.previous.map(|previous| previous.lease.asked);
+            assert!(round == 1 || before.is_some_and(|asked| asked.next() == attempt), "the renewed lease is kept");
+            assert_eq!(acceptor.on_accept(lease, instance, ballot, at, &rules), Answer::Accepted);
+            let asked: std::collections::BTreeSet<_> = acceptor.held().map(|lease| lease.asked).collect();
+            assert!(asked.len() <= 2, "leases of {} instances in {acceptor:?}", asked.len());
+            sizes.push(encoding(&acceptor).len());
+            assert_eq!(acceptor.on_learn(lease, instance, at, &rules), None);
+            assert_eq!(acceptor.previous, None, "what is renewed is settled");
+        }
+        assert!(sizes.iter().all(|size| *size <= 80), "an acceptor takes {:?} bytes", sizes.iter().max());
     }
 }

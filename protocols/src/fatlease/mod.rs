@@ -45,8 +45,15 @@
 //!   in n already, and would not know its own lease any more (`no-previous-instance`).
 //! - INV names the lease that is given up, with its end: a late one takes no other (`printed-inv-takes-any`), and what
 //!   it removed is not accepted again (`invalidation-unkept`). A host that INV did not reach may be told of the lease until its end.
-//! - An acceptor that accepts in an instance in which it learned another lease forgets the latter: others forgot that instance and began
-//!   anew. A vote for what was not chosen is forgotten when the instance's lease is learned.
+//! - An acceptor that learned a lease in an instance rejects votes for another there while it may be valid: an ACCEPT of a
+//!   ballot that it promised before learning comes late, and an owner would forget its own lease (`accept-forgets-learned`).
+//!   Once that lease is over, others may have forgotten the instance and begun anew: then it votes, and forgets what it learned. A vote
+//!   for what was not chosen is forgotten when the instance's lease is learned.
+//! - The owner's acceptor too holds the owner's lease until its clock is past the end by d_max: on a clock that moves back, a
+//!   lease that was over is valid again, and another's was let through meanwhile (`own-over-at-end`). The owner itself
+//!   may propose as soon as its lease is over, as printed.
+//! - A renewal must end after the lease that it renews, which it need not on a clock that moved back: it would be the
+//!   latest lease, and the owner would take it for its only one (`renewal-shortens`).
 //! - A proposer that must propose a lease that is over goes on to the next instance: nothing else can have been
 //!   chosen (`printed-proposes-what-is-over`).
 //! - A rejected proposer forgets its state only if that may be forgotten (`printed-reject-discards`).
@@ -173,6 +180,10 @@ pub enum Observed {
     Answered(Acceptor),
     /// Regular Paxos: this is what a host starts with.
     ReadBack(Acceptor),
+    /// It begins a proposal. Shown to the goals that count.
+    Proposed(Instance),
+    /// It forgets the cell's state. Likewise.
+    Forgot,
 }
 
 impl FaTLease {
@@ -260,11 +271,27 @@ impl FaTLease {
         self.is_past(lease.end, at.now.minus(margin))
     }
 
+    /// Whether no clock will show less than the lease's end any more, its owner's own included, which may move back. An
+    /// acceptor holds a lease until then, its own host's too.
+    fn is_over_for_all(&self, lease: Lease, at: At) -> bool {
+        if lease.owner == at.node && !self.has(OWN_OVER_AT_END) {
+            self.is_past(lease.end, at.now.minus(self.params.d_max))
+        } else {
+            self.is_over(lease, at)
+        }
+    }
+
+    /// Whether a lease that is asked for now ends after `lease`. A clock that moved back may have made `lease` longer.
+    fn extends(&self, lease: Lease, at: At) -> bool {
+        at.now.plus(self.params.lease) > lease.end || self.has(RENEWAL_SHORTENS)
+    }
+
     /// CHECK_LOCAL_STATE 27 to 48, for a lease that is known.
     fn known(&self, lease: Lease, at: At) -> Known {
         let margin =
             if self.has(VALID_WITHOUT_MARGIN) || lease.owner == at.node { Span::ZERO } else { self.params.d_max };
-        if !self.is_past(lease.end, at.now.plus(margin)) {
+        let is_endless = lease.owner != at.node && self.has(TOLD_FOR_EVER);
+        if is_endless || !self.is_past(lease.end, at.now.plus(margin)) {
             Known::Valid(lease)
         } else if self.is_over(lease, at) {
             Known::None
@@ -275,6 +302,19 @@ impl FaTLease {
 
     fn show(&self, cell: CellId, what: Observed, cx: &mut Context<'_, Self>) {
         cx.observe(Observation { cell, what });
+    }
+}
+
+impl Body {
+    /// What shows of the clocks and the network in the lease that a message speaks of.
+    fn mark(&self, at: At, rules: &FaTLease, cx: &mut Context<'_, FaTLease>) {
+        let (Body::Accept(lease, ..) | Body::Learn(lease, _) | Body::Inv(_, lease)) = self else { return };
+        if rules.is_past(lease.end, at.now) {
+            cx.mark("late");
+        }
+        if lease.end > at.now.plus(rules.params.lease) {
+            cx.mark("clocks-differ");
+        }
     }
 }
 
@@ -303,6 +343,7 @@ impl Host {
         let Message { cell, body } = message;
         let index = usize::from(cell.0);
         let at = self.at(rules, cx);
+        body.mark(at, rules, cx);
         let acceptor = &mut self.acceptors[index];
         let (ballot, answer) = match body {
             Body::Prepare(ballot, instance) => (ballot, acceptor.on_prepare(from, ballot, instance, at, rules)),

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::{Canonical, Event, NodeId, Property, Serial, Span, Stamp, Watch};
+use seedbed_model::{Canonical, Event, NodeId, NodeSet, Property, Serial, Span, Stamp, Watch};
 
 use super::acceptor::Acceptor;
-use super::message::{Attempts, CellId, Lease};
+use super::message::{Attempts, CellId, Instance, Lease};
 use super::{FaTLease, Observation, Observed};
 
 const INVARIANT: &str = "lease-invariant";
@@ -26,6 +26,8 @@ pub struct Monitor {
     cells: BTreeMap<CellId, Watched>,
     /// Who keeps asking and has known no valid lease of the cell since the last fault was healed.
     unaware: BTreeSet<(CellId, NodeId)>,
+    /// Who crashed and has done nothing since, where the explorer counts it.
+    crashed: NodeSet,
 }
 
 /// What they remember of a cell.
@@ -39,6 +41,20 @@ struct Watched {
     lost: Option<Lost>,
     /// Regular Paxos: by host, what its latest answer rests on.
     answered: BTreeMap<NodeId, Acceptor>,
+    met: Option<Met>,
+}
+
+/// How much of the protocol met, for goals alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Met {
+    /// The instance of the latest proposal.
+    instance: Instance,
+    /// Who proposed there.
+    proposers: NodeSet,
+    /// How many ballots were used there, four for more.
+    ballots: u8,
+    /// Who forgot the cell's state.
+    forgot: NodeSet,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -94,7 +110,10 @@ pub(super) fn properties(rules: &FaTLease) -> Vec<Property> {
         Property::sometimes("renewed", "an owner's lease is followed by another without a gap"),
         Property::sometimes("invalidated", "an owner gives up its lease"),
         Property::sometimes("discarded", "a host forgets what it knew"),
-        Property::sometimes("rejoined", "a restarted host takes part again"),
+        Property::sometimes("next-instance", "a lease is decided on in an instance after the first"),
+        Property::sometimes("late", "a message arrives when the lease that it speaks of is over"),
+        Property::sometimes("clocks-differ", "a lease's owner had a clock ahead of the one that sees the lease"),
+        Property::sometimes("clock-moved", "a clock shows less than it did"),
         Property::sometimes("stepped-back", "a proposer follows a majority that began anew"),
         Property::sometimes("instance-over", "a proposer finds a lease accepted that is over"),
         Property::sometimes("safety-period", "a host waits for a lease that may be valid"),
@@ -108,6 +127,16 @@ pub(super) fn properties(rules: &FaTLease) -> Vec<Property> {
         all.push(Property::sometimes("read-back", "a restarted host finds what it wrote"));
         all.push(Property::sometimes("written-together", "several answers wait for one fsync"));
         all.push(Property::sometimes("lease-inherited", "a restarted host asks for the lease after its own of before"));
+    }
+    if rules.params.counts {
+        all.extend([
+            Property::sometimes("rejoined", "a restarted host takes part again"),
+            Property::sometimes("two-proposers", "two hosts propose in one instance"),
+            Property::sometimes("three-proposers", "three hosts propose in one instance"),
+            Property::sometimes("three-ballots", "three ballots are used in one instance"),
+            Property::sometimes("four-ballots", "four ballots are used in one instance"),
+            Property::sometimes("two-discarded", "two hosts forgot what they knew (Figure 4)"),
+        ]);
     }
     if rules.params.notice > Span::ZERO {
         all.push(Property::within(
@@ -133,12 +162,19 @@ impl FaTLease {
     pub(super) fn fold(&self, monitor: &mut Monitor, node: NodeId, event: &Event<FaTLease>, watch: &mut Watch<'_>) {
         match event {
             Event::Observed(Observation { cell, what }) => {
+                if monitor.crashed.contains(node) {
+                    monitor.crashed.remove(node);
+                    watch.reached("rejoined");
+                }
                 if !monitor.unaware.is_empty() && matches!(what, Observed::Used { .. } | Observed::Told(_)) {
                     monitor.unaware.remove(&(*cell, node));
                 }
                 monitor.cells.entry(*cell).or_default().observe(node, what, self, watch);
             }
             Event::Crashed => {
+                if self.params.counts {
+                    monitor.crashed.insert(node);
+                }
                 for (cell, watched) in &mut monitor.cells {
                     watched.crash(*cell, node, self, watch);
                 }
@@ -166,6 +202,11 @@ impl FaTLease {
     }
 }
 
+impl Met {
+    const EMPTY: Met =
+        Met { instance: Instance::INITIAL, proposers: NodeSet::EMPTY, ballots: 0, forgot: NodeSet::EMPTY };
+}
+
 impl Watched {
     fn observe(&mut self, node: NodeId, what: &Observed, rules: &FaTLease, watch: &mut Watch<'_>) {
         match what {
@@ -180,6 +221,33 @@ impl Watched {
             }
             Observed::Answered(acceptor) => drop(self.answered.insert(node, acceptor.clone())),
             Observed::ReadBack(acceptor) => self.read_back(node, acceptor, watch),
+            Observed::Proposed(instance) => self.proposed(node, *instance, watch),
+            Observed::Forgot => {
+                let met = self.met.get_or_insert(Met::EMPTY);
+                met.forgot.insert(node);
+                if met.forgot.len() >= 2 {
+                    watch.reached("two-discarded");
+                }
+            }
+        }
+    }
+
+    fn proposed(&mut self, node: NodeId, instance: Instance, watch: &mut Watch<'_>) {
+        let met = self.met.get_or_insert(Met::EMPTY);
+        if met.instance != instance {
+            *met = Met { instance, forgot: met.forgot, ..Met::EMPTY };
+        }
+        met.proposers.insert(node);
+        met.ballots = (met.ballots + 1).min(4);
+        for (count, goal) in [(2, "two-proposers"), (3, "three-proposers")] {
+            if met.proposers.len() >= count {
+                watch.reached(goal);
+            }
+        }
+        for (count, goal) in [(3, "three-ballots"), (4, "four-ballots")] {
+            if met.ballots >= count {
+                watch.reached(goal);
+            }
         }
     }
 

@@ -9,7 +9,7 @@
 //!
 //! | line | as printed | what is wrong | repaired | switch | result |
 //! |---|---|---|---|---|---|
-//! | INITIATE 9 | p_l ← (⊥, p.λ_acc, p.b, p.i) of an OUTDATED | the proposer takes over another acceptor's vote and drops its own, which may have completed a majority since it asked | p_l is the acceptor's: it moves when PREPARE arrives there | `printed-outdated-overwrites` | `lease-invariant`, 24, `instances` |
+//! | INITIATE 9 | p_l ← (⊥, p.λ_acc, p.b, p.i) of an OUTDATED | the proposer takes over another acceptor's vote and drops its own, which may have completed a majority since it asked | p_l is the acceptor's: it moves when PREPARE arrives there | `printed-outdated-overwrites` | `lease-invariant`, 23, `renewal-invalidation` |
 //! | INITIATE 10, 14, 35 | λ is proposed anew, though line 22 may have made it another's | another's lease gets into an instance its owner never asked for; the owner may have given it up | each round proposes a lease of its own | `printed-retried-lease` | `invalidated-unused`, 20, `invalidation` |
 //! | INITIATE 20; PREPARE 15, 18, 21 | the answer bears p_l.b, just raised to the proposer's b | all answers tie, so that the largest λ_acc is any | λ_acc has its own ballot, and the answer bears that | `printed-single-ballot` | `lease-invariant`, 16, `ballots` |
 //! | INITIATE 21 | b ← p.b | in print it changes nothing, as p.b is b; with the ballot of λ_acc the proposer falls below its own promises | b stays | `printed-ballot-from-answer` | `adopted-decided` is never reached, `ballots` |
@@ -20,18 +20,34 @@
 //! | PREPARE 7 to 9 | p_l ← (⊥, ⊥, b, i) for a larger i | a lease that is valid is forgotten, by its owner too | the reject rule (§4.4), and the previous lease is kept (§4.3) | `printed-prepare-jumps` | `not-forgotten`, 10, `renewal` |
 //! | ACCEPT 31 to 33 | p_l ← (⊥, λ, b, i) for a larger i | the same without a PREPARE | the same | `printed-accept-jumps` | harmless: the proposer has no majority of promises there |
 //! | ACCEPT 36 to 38 | λ_acc ← λ, b stays | a proposer below the vote finds it, above it does not | b is raised | `printed-accept-keeps-ballot` | `lease-invariant`, 16, `ballots` |
-//! | ACCEPT 36 | any λ is accepted | a message from before everything was forgotten is a vote in an instance that began anew | not what is past on the own clock | `printed-accept-outdated` | `not-forgotten`, 15, `discard-late` |
-//! | ACCEPT 36 to 38 | λ_lrn stays | what was learned in an instance of that number hides a vote of the new count, if votes are believed settled by it | λ_lrn ← ⊥ if another | `printed-accept-keeps-learned` | harmless: votes count by themselves |
+//! | ACCEPT 36 | any λ is accepted | a message from before everything was forgotten is a vote in an instance that began anew | not what is past on the own clock | `printed-accept-outdated` | `lease-invariant`, 22, `late-vote-after-crash` in `protocols/tests/fatlease.toml` |
+//! | ACCEPT 36 to 38 | λ_lrn stays | what was learned in an instance of that number hides a vote of the new count, if votes are believed settled by it | no vote for another while it may be valid, else λ_lrn ← ⊥ | `printed-accept-keeps-learned` | harmless: votes count by themselves. Without the refusal, λ_lrn ← ⊥ is worse than the print: `accept-forgets-learned` falls |
 //! | LEARN 46 to 48 | p_l ← (λ, ⊥, 0, i) for a larger i | a valid lease of before is forgotten | the reject rule. λ_acc = ⊥ and b = 0 stand: the acceptor never voted there | `printed-learn-jumps` | harmless: what is chosen there was let through by a majority |
 //! | LEARN 46 to 51 | any λ is learned | as at ACCEPT | not what is past on the own clock | `printed-learn-anything` | `not-forgotten`, 17, `discard-late` |
 //! | LEARN 51 | λ_acc stays | a vote that was not chosen rejects the owner's renewal | it is forgotten if it is another | `printed-learn-keeps-accepted` | harmless: a renewal waits |
 //! | CHECK 29, 39, 41 | valid while c ≤ t | at c = t a lease is valid though v has passed since it was asked for, which is when a crashed host may be back | c < t (§4.1) | `printed-valid-at-end` | `restart-forgets`, 20, `crash` |
 //! | INVALIDATE 5, 7 | p_l.i is raised, then INV(p_l.i) is sent | others give up the instance after | INV names the instance given up | `printed-inv-number` | harmless once INV names the lease too; one line more is one instance skipped |
-//! | INV 11 to 14 | whatever is held goes | a late INV takes a valid lease of another owner | only the lease it names | `printed-inv-takes-any` | harmless at `invalidation`, where numbers do not begin anew; no seed of 2,000 has it fall with discarding |
+//! | INV 11 to 14 | whatever is held goes | a late INV takes a valid lease of another owner | only the lease it names | `printed-inv-takes-any` | `not-forgotten`, 18, `invalidation-discard-late`: numbers began anew, and an INV of before names them |
 //! | §4.1 | p_k is the latest instance | a renewing owner does not know its own lease, others may propose in the renew instance | the lease of the previous instance is kept | `no-previous-instance` | `not-forgotten`, 10, `renewal` |
 //! | §4.4 | state is discarded when its lease is over | a promise has no lease, and goes at once | kept for v + 2 d_max | `printed-discard-when-over` | `lease-invariant`, 14, `discard` |
 //! | §4.4 | a rejected proposer "can safely discard its local state" | its acceptor's votes for others go too | if it may be discarded | `printed-reject-discards` | `not-forgotten` and `lease-invariant`, in the simulator (`give-up`, 2 of 2,000 seeds); not at `discard` |
 //! | §4.4 | rejoin after v + d_max | on a clock that moves by d_max the wait is v, and the lease lasts v + d_max | v + 2 d_max on the own clock | `printed-recovery` | `restart-forgets`, 20, `moving-crash`; harmless at fixed differences |
+//!
+//! # All printed lines at once
+//!
+//! What the explorer finds of `variant = "as-published"`, one bound and one pinned run each (`scenarios/fatlease/pinned`), shortest first in
+//! each: the lines that make it, and what the repaired protocol does instead.
+//!
+//! | bound | falls | lines | instead |
+//! |---|---|---|---|
+//! | `as-published` | `lease-invariant`, 16 | INITIATE 20, PREPARE 15 and 18: a proposer takes its own vote for the largest, as all answers bear one ballot | a vote bears the ballot it was made under |
+//! | `as-published-discard` | `lease-invariant`, 14 | §4.4: a host with a promise and no lease forgets the promise, and votes under a lower ballot | a promise is kept for v + 2 d_max |
+//! | `as-published-instances` | `lease-invariant`, 27 | INITIATE 22 and 29: who completes a lease that is over overwrites its vote in the next instance | what is over is not proposed; a decision is learned as LEARN is |
+//! | `as-published-invalidation` | `not-forgotten`, 18 | INVALIDATE 7: who hears INV skips an instance; PREPARE 7 to 9: its PREPARE takes the valid lease there | INV names the instance that is given up; the reject rule |
+//! | `as-published-invalidation-late` | `not-forgotten`, 19 | INVALIDATE 7, INV 11 to 14: a late INV takes another owner's lease | INV takes the lease that it names |
+//! | `as-published-crash` | `restart-forgets`, 19 | CHECK 29: at c = t a host that is back completes what it asked for before | a lease is over at its end |
+//! | `as-published-crash-late` | `lease-invariant`, 17 | ACCEPT 36, CHECK 29: an acceptor that is back votes twice at c = t for proposals whose promises it forgot | what is past its end is not accepted |
+//! | `as-published-notice` | `loss-noticed`, 16 | CHECK 39: at c = t hosts are still told of a lease that was lost | a lease is over at its end |
 //!
 //! # Regular Paxos
 //!
@@ -94,6 +110,16 @@ pub const NO_REJECT: &str = "no-reject";
 pub const LEARN_DROPS_ACCEPTED: &str = "learn-drops-accepted";
 /// An old instance is answered with ACK.
 pub const OLD_INSTANCE_ACKED: &str = "old-instance-acked";
+/// A vote for another lease in the instance makes an acceptor forget the one that it learned there.
+pub const ACCEPT_FORGETS_LEARNED: &str = "accept-forgets-learned";
+/// A renewal may end before the lease that it renews.
+pub const RENEWAL_SHORTENS: &str = "renewal-shortens";
+/// An acceptor lets others pass as soon as its own host's lease is over.
+pub const OWN_OVER_AT_END: &str = "own-over-at-end";
+/// Another's lease is valid whatever the own clock shows.
+pub const TOLD_FOR_EVER: &str = "told-for-ever";
+/// A host never forgets what is over.
+pub const NEVER_DISCARDS: &str = "never-discards";
 /// INVALIDATE and INV forget that the lease may still be on its way.
 pub const INVALIDATION_UNKEPT: &str = "invalidation-unkept";
 /// Anyone invalidates.
@@ -160,7 +186,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "whoever sends ACCEPT has a majority of promises, which the majority of a valid lease denies",
         ),
     ),
-    mutant(ACCEPT_OUTDATED, "the refusal of leases that are over (ACCEPT 36)", FORGOTTEN),
+    mutant(ACCEPT_OUTDATED, "the refusal of leases that are over (ACCEPT 36)", TWO_OWNERS),
     mutant(ACCEPT_KEEPS_BALLOT, "the raising of b by ACCEPT (ACCEPT 36 to 38)", TWO_OWNERS),
     mutant(
         ACCEPT_KEEPS_LEARNED,
@@ -183,13 +209,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "the number of the instance that is given up (INVALIDATE 7)",
         Outcome::Harmless("an INV takes only leases that end no later than the one it names"),
     ),
-    mutant(
-        INV_TAKES_ANY,
-        "the lease that an INV speaks of (INV 11 to 14)",
-        Outcome::Harmless(
-            "where no state is discarded: a late INV names an instance that is past for all who moved on",
-        ),
-    ),
+    mutant(INV_TAKES_ANY, "the lease that an INV speaks of (INV 11 to 14)", FORGOTTEN),
     mutant(VALID_AT_END, "that a lease is over at its end (§4.1; CHECK_LOCAL_STATE 29, 39, 41)", OLD_LEASE),
     mutant(NO_PREVIOUS, "the lease of the previous instance (§4.3, renew instances)", FORGOTTEN),
     mutant(DISCARD_WHEN_OVER, "the keeping of promises when state is discarded (§4.4)", TWO_OWNERS),
@@ -197,14 +217,21 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(RECOVERY_SHORT, "the second d_max of the recovery wait on the own clock (§4.4)", OLD_LEASE),
     mutant(NO_REJECT, "the reject rule (§4.4)", TWO_OWNERS),
     mutant(LEARN_DROPS_ACCEPTED, "λ_acc when a lease is learned (LEARN 51)", TWO_OWNERS),
-    mutant(OLD_INSTANCE_ACKED, "OUTDATED: an old instance is answered with ACK (PREPARE 3 to 5)", FORGOTTEN),
     mutant(
-        INVALIDATION_UNKEPT,
-        "the keeping of what was invalidated (§4.3)",
-        Outcome::Harmless(
-            "not seen to fall: another proposer would have to complete the lease after its owner forgot giving it up",
-        ),
+        ACCEPT_FORGETS_LEARNED,
+        "the refusal of votes for another lease than the valid one learned in the instance (ACCEPT 36 to 38)",
+        FORGOTTEN,
     ),
+    mutant(RENEWAL_SHORTENS, "that a renewal ends after the lease that it renews (§4.3: no gap)", FORGOTTEN),
+    mutant(OWN_OVER_AT_END, "the safety period before the owner's acceptor lets others pass (§4.4)", TWO_OWNERS),
+    mutant(TOLD_FOR_EVER, "the end of another's lease (CHECK_LOCAL_STATE 38)", Outcome::Falls("loss-noticed")),
+    mutant(
+        NEVER_DISCARDS,
+        "the discarding of state, by which numbers begin anew before they run out (§4.4)",
+        Outcome::Falls("decided"),
+    ),
+    mutant(OLD_INSTANCE_ACKED, "OUTDATED: an old instance is answered with ACK (PREPARE 3 to 5)", FORGOTTEN),
+    mutant(INVALIDATION_UNKEPT, "the keeping of what was invalidated (§4.3)", GIVEN_UP),
     mutant(INVALIDATED_BY_OTHERS, "the check that the owner invalidates (INVALIDATE 2)", GIVEN_UP),
     mutant(HALF_IS_MAJORITY, "the one above half that makes a majority (INITIATE_CONSENSUS 15, 27)", TWO_OWNERS),
     mutant(NO_RECOVERY, "the recovery wait (§4.4)", OLD_LEASE),

@@ -28,6 +28,9 @@ pub struct Params {
     pub skew: Span,
     /// Whether a clock is ahead by `skew` from one reading to the next or not; else from a host's start on.
     pub skew_moves: bool,
+    /// Whether goals count who meets: proposers and ballots of an instance, hosts that forgot, hosts that rejoined. The
+    /// explorer then tells apart what differs in the counts alone.
+    pub counts: bool,
     /// How many proposals a host has under way in a cell at most. A new one beyond gives up the oldest.
     pub proposers: u8,
     /// Ballot numbers are at most this. 0: any.
@@ -88,6 +91,7 @@ impl Default for Params {
             offset: Span::millis(500),
             skew: Span::ZERO,
             skew_moves: false,
+            counts: false,
             proposers: 1,
             ballots: 0,
             instances: 0,

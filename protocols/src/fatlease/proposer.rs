@@ -66,6 +66,9 @@ impl Host {
                 return self.take_over(cell, rules, cx);
             }
             Known::Valid(lease) if lease.owner == at.node => {
+                if lease.end > at.now.plus(rules.params.lease) {
+                    cx.mark("clock-moved");
+                }
                 let is_own = lease.asked.nonce == self.nonce;
                 rules.show(cell, Observed::Used { lease, is_own }, cx);
             }
@@ -93,7 +96,7 @@ impl Host {
         let acceptor = &self.acceptors[usize::from(cell.0)];
         let instance = if acceptor.learned.is_some() { acceptor.instance.next() } else { acceptor.instance };
         match acceptor.check_local_state(at, rules) {
-            Known::Valid(lease) if lease.owner == at.node => {
+            Known::Valid(lease) if lease.owner == at.node && rules.extends(lease, at) => {
                 cx.mark("renewal");
                 self.initiate(cell, instance, None, at, rules, cx);
             }
@@ -119,7 +122,7 @@ impl Host {
         self.drop_attempts(cell);
         let acceptor = &mut self.acceptors[index];
         let given_up = acceptor.instance;
-        acceptor.give_up(given_up.next(), at, rules);
+        acceptor.give_up(given_up.next(), rules);
         let named = if rules.prints(INV_NUMBER) { acceptor.instance } else { given_up };
         self.broadcast(cell, Body::Inv(named, last), rules, cx);
     }
@@ -131,6 +134,9 @@ impl Host {
             return cx.mark("kept");
         }
         cx.mark("discarded");
+        if rules.params.counts {
+            rules.show(cell, Observed::Forgot, cx);
+        }
         self.forget(cell, Instance::INITIAL);
     }
 
@@ -167,6 +173,9 @@ impl Host {
         let number = promised.max(self.proposers[index].heard) + 1;
         if !rules.is_within(instance, number) || !self.pays() {
             return cx.mark("out of numbers");
+        }
+        if rules.params.counts {
+            rules.show(cell, Observed::Proposed(instance), cx);
         }
         self.attempt = self.attempt.next();
         let ballot = Ballot { number, host: at.node, attempt: self.attempt };
@@ -304,6 +313,9 @@ impl Host {
         let Attempt { ballot, instance, lease, .. } = self.proposers[index].attempts.remove(place);
         self.proposers[index].rounds = 0;
         cx.mark("decided");
+        if instance > Instance::INITIAL {
+            cx.mark("next-instance");
+        }
         if lease.owner != at.node {
             cx.mark("adopted-decided");
         }

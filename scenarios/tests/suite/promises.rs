@@ -3,15 +3,13 @@
 use seedbed::{shipped, testing};
 
 /// What no mutant is declared to break, and why.
-const EXEMPT: [&str; 5] = [
+const EXEMPT: [&str; 4] = [
     // `no-retry` breaks the three promises of progress at once; it is declared by the one that the explorer meets first.
     "echo: all-answered",
     "echo: answered-after-healing",
     // Whether a grantor that asks and answers without end can be stuck: no mechanism of theirs is there to prevent it.
     "lease-timers: obtainable",
     "lease-stamps: usable",
-    // Asked only of hosts that forget what is over and may propose for ever: they begin anew from everywhere.
-    "fatlease: decided",
 ];
 
 #[test]
