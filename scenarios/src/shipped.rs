@@ -7,6 +7,7 @@ use seedbed_protocols::basics::paxos::Paxos;
 use seedbed_protocols::basics::register::Register;
 use seedbed_protocols::fatlease::FaTLease;
 use seedbed_protocols::leasing::Leasing;
+use seedbed_protocols::paxos::group::ManagerGroup;
 use seedbed_protocols::seqpair::SeqPair;
 
 use crate::files;
@@ -67,6 +68,19 @@ pub fn shipped() -> Registry {
                 "paxos-slow-disk",
                 "paxos-steady",
                 "race",
+                "steady"
+            ]
+        ))
+        .with::<ManagerGroup>(files!(
+            "../manager-group",
+            check,
+            [
+                "acceptors-restart",
+                "late-messages",
+                "leader-crash",
+                "minority-down",
+                "paused-leader",
+                "slow-disks",
                 "steady"
             ]
         ))

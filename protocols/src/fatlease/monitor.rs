@@ -179,6 +179,7 @@ impl Watched {
                 self.invalidated.insert(lease.owner, lease.asked);
             }
             Observed::Answered(acceptor) => drop(self.answered.insert(node, acceptor.clone())),
+            Observed::ReadBack(_) if !rules.params.audit => {}
             Observed::ReadBack(acceptor) => self.read_back(node, acceptor, watch),
         }
     }
