@@ -32,6 +32,9 @@ pub fn shipped() -> Registry {
                 "clock-beyond-bound",
                 "datacenter",
                 "dying-owner",
+                "group-acceptors-restart",
+                "group-leader-crash",
+                "group-minority-down",
                 "joining",
                 "late-messages",
                 "leader-crash",
@@ -76,6 +79,7 @@ pub fn shipped() -> Registry {
             check,
             [
                 "acceptors-restart",
+                "first-election",
                 "late-messages",
                 "leader-crash",
                 "minority-down",

@@ -38,7 +38,7 @@ impl<V: Data> Acceptor<V> {
         Acceptor { kept, writer: Writer::default() }
     }
 
-    pub(super) fn on_message(&mut self, from: NodeId, message: Message<V>, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
+    pub(crate) fn on_message(&mut self, from: NodeId, message: Message<V>, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
         match message {
             Message::Prepare(ballot) => self.on_prepare(from, ballot, group, cx),
             Message::Accept { ballot, bid, value } => self.on_accept(from, Vote { ballot, bid, value }, group, cx),
@@ -146,7 +146,7 @@ impl<V: Data> Acceptor<V> {
     }
 
     /// What waited while the disk was busy is written together.
-    pub(super) fn on_durable(&mut self, cx: Cx<'_, '_, V>) {
+    pub(crate) fn on_durable(&mut self, cx: Cx<'_, '_, V>) {
         self.writer.done();
         self.write(cx);
     }

@@ -38,7 +38,12 @@ enum Step<V> {
     Asking(Option<Vote<V>>),
     /// Phase 2: what was read is written back. Else it might have been accepted by a minority alone, which the next
     /// leader need not hear.
-    Confirming(Option<V>),
+    Confirming {
+        /// Whether a vote was heard of: each leader has a majority of votes.
+        earlier: bool,
+        /// The register.
+        value: Option<V>,
+    },
     /// A leader's.
     Renewing,
 }
@@ -52,6 +57,8 @@ pub enum Ruling<V> {
     Elected {
         /// Greater than that of every leader before.
         term: u16,
+        /// Whether there may have been a leader before.
+        earlier: bool,
         /// The register, as committed last. `None`: nothing ever was.
         value: Option<V>,
     },
@@ -124,7 +131,7 @@ impl<V: Data> Candidate<V> {
                 }
                 (round.acks.len() >= group.quorum()).then(|| self.confirm(group, cx)).flatten()
             }
-            (Step::Confirming(_) | Step::Renewing, Message::Granted { .. }) => {
+            (Step::Confirming { .. } | Step::Renewing, Message::Granted { .. }) => {
                 round.acks.insert(from);
                 (round.acks.len() >= group.quorum()).then(|| self.decide()).flatten()
             }
@@ -148,7 +155,7 @@ impl<V: Data> Candidate<V> {
         let Some(round) = self.round.as_ref().filter(|_| message.answers() == Some(self.bid)) else { return false };
         match (&round.step, message) {
             (Step::Asking(_), Message::Promise { .. }) => !round.acks.contains(&from),
-            (Step::Confirming(_) | Step::Renewing, Message::Granted { .. }) => !round.acks.contains(&from),
+            (Step::Confirming { .. } | Step::Renewing, Message::Granted { .. }) => !round.acks.contains(&from),
             (_, Message::Denied { .. }) => !round.denials.contains(&from),
             // A grant is answered after the promise, and so comes when the second phase has begun.
             _ => false,
@@ -159,11 +166,12 @@ impl<V: Data> Candidate<V> {
     fn confirm(&mut self, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) -> Option<Ruling<V>> {
         let (ballot, bid) = (self.ballot?, self.bid);
         let Some(Round { step: Step::Asking(prior), .. }) = self.round.take() else { return None };
+        let earlier = prior.is_some();
         let value = prior.and_then(|vote| vote.value);
         if value.is_some() {
             cx.mark("value-read");
         }
-        self.begin(Step::Confirming(value.clone()));
+        self.begin(Step::Confirming { earlier, value: value.clone() });
         if group.has(NO_WRITE_BACK) {
             return self.decide();
         }
@@ -174,7 +182,7 @@ impl<V: Data> Candidate<V> {
     fn decide(&mut self) -> Option<Ruling<V>> {
         let term = self.ballot?.number;
         match self.round.take()?.step {
-            Step::Confirming(value) => Some(Ruling::Elected { term, value }),
+            Step::Confirming { earlier, value } => Some(Ruling::Elected { term, earlier, value }),
             Step::Renewing => Some(Ruling::Renewed),
             Step::Asking(_) => None,
         }
@@ -190,7 +198,7 @@ impl<V: Data> Candidate<V> {
     /// Nobody leads by the ballot that is asked for: who granted the lease for it may grant it to another.
     fn give_up(&mut self, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
         let Some(round) = self.round.take() else { return };
-        let is_asking = matches!(round.step, Step::Asking(_) | Step::Confirming(_));
+        let is_asking = matches!(round.step, Step::Asking(_) | Step::Confirming { .. });
         if let Some(ballot) = self.ballot.take().filter(|_| is_asking && !group.has(NO_RELEASE)) {
             self.send_all(&Message::Release(ballot), group, cx);
         }

@@ -108,6 +108,8 @@ pub enum Observation<V> {
     Leads {
         /// In this term.
         term: u16,
+        /// Whether it thinks that another may have led before.
+        earlier: bool,
         /// What it read.
         value: Option<V>,
     },

@@ -79,7 +79,9 @@ impl<V: Data> Monitor<V> {
         watch: &mut Watch<'_>,
     ) {
         match event {
-            Event::Observed(Observation::Leads { term, value }) => self.leads(node, *term, value, watch),
+            Event::Observed(Observation::Leads { term, earlier, value }) => {
+                self.leads(node, *term, *earlier, value, watch);
+            }
             Event::Observed(Observation::Offered(value)) => {
                 if self.last.is_some_and(|(_, leader)| leader == node) {
                     self.offered = Some(value.clone());
@@ -98,7 +100,7 @@ impl<V: Data> Monitor<V> {
         }
     }
 
-    fn leads(&mut self, node: NodeId, term: u16, value: &Option<V>, watch: &mut Watch<'_>) {
+    fn leads(&mut self, node: NodeId, term: u16, earlier: bool, value: &Option<V>, watch: &mut Watch<'_>) {
         watch.reached("elected");
         if let Some(other) = self.leaders.iter().find(|other| **other != node) {
             watch.violated(SINGLE_LEADER, format!("{node:?} leads, and so does {other:?}"));
@@ -110,6 +112,9 @@ impl<V: Data> Monitor<V> {
             if leader != node {
                 watch.reached("failover");
             }
+        }
+        if self.last.is_some() && !earlier {
+            watch.violated(NEWEST_READ, format!("{node:?} leads as if it were the first"));
         }
         let is_offered = self.offered.is_some() && *value == self.offered;
         if *value != self.committed && !is_offered {

@@ -54,10 +54,10 @@ impl<V: Data> Server<V> {
     pub(super) fn on_message(&mut self, from: NodeId, message: Message<V>, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
         match self.candidate.on_answer(from, message, group, cx) {
             None => {}
-            Some(Ruling::Elected { term, value }) if self.dates_lead(group, cx) => {
+            Some(Ruling::Elected { term, value, earlier }) if self.dates_lead(group, cx) => {
                 self.term = Some(term);
                 self.offered = 0;
-                cx.observe(Observation::Leads { term, value });
+                cx.observe(Observation::Leads { term, earlier, value });
             }
             Some(Ruling::Renewed) if self.leads(group, cx) && self.dates_lead(group, cx) => {
                 if let Some(value) = self.uncommitted.take() {
