@@ -83,6 +83,7 @@ pub fn shipped() -> Registry {
                 "late-messages",
                 "leader-crash",
                 "minority-down",
+                "overtaking",
                 "paused-leader",
                 "slow-disks",
                 "steady"

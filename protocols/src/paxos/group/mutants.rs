@@ -49,13 +49,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(RESTART_GRANTS, "the margin that a restarted acceptor waits for whom it promised", TWO_LEADERS),
     mutant(GRANT_WHILE_HELD, "the refusal while the lease is granted to another (Centrifuge Figure 3)", TWO_LEADERS),
     mutant(ACCEPT_BELOW_PROMISE, "the promise to accept nothing of smaller ballots (FaTLease §3)", TWO_LEADERS),
-    mutant(
-        OVERTAKEN_ACCEPTED,
-        "the order of a leader's bids at acceptors",
-        Outcome::Harmless(
-            "not seen to fall: an acceptor of the majority would have to take a leader's earlier state after its later one",
-        ),
-    ),
+    mutant(OVERTAKEN_ACCEPTED, "the order of a leader's bids at acceptors", OLD_READ),
     mutant(NUMBERS_TIE, "one ballot for each number", Outcome::Falls("terms-grow")),
     mutant(NO_WRITE_BACK, "the second phase of an election (FaTLease §3)", OLD_READ),
     mutant(PRIOR_IGNORED, "the reading of the register by a new leader (Centrifuge §2.1.1)", OLD_READ),
