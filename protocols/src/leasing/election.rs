@@ -23,7 +23,7 @@ pub(super) struct Seat {
     /// What became of the latest change of the state.
     pub(super) commit: Commit,
     /// Its side of the Paxos group, where the acceptors are nodes here.
-    pub(super) candidate: Option<Candidate<Register>>,
+    pub(super) candidate: Option<Box<Candidate<Register>>>,
 }
 
 /// How far the group holds the leader's state.
@@ -53,7 +53,7 @@ pub(super) enum Outcome {
 impl Seat {
     pub(super) fn new(leasing: &Leasing, nonce: Nonce, node: u16) -> Self {
         let term = leasing.has_no_group().then_some(nonce);
-        let candidate = leasing.has_acceptors().then(|| Candidate::start(nonce, NodeId(node)));
+        let candidate = leasing.has_acceptors().then(|| Box::new(Candidate::start(nonce, NodeId(node))));
         Seat { term, bid: Serial::before_first(nonce, node), awaits: false, commit: Commit::Done, candidate }
     }
 

@@ -82,10 +82,8 @@ impl<V: Data> Monitor<V> {
             Event::Observed(Observation::Leads { term, earlier, value }) => {
                 self.leads(node, *term, *earlier, value, watch);
             }
-            Event::Observed(Observation::Offered(value)) => {
-                if self.last.is_some_and(|(_, leader)| leader == node) {
-                    self.offered = Some(value.clone());
-                }
+            Event::Observed(Observation::Offered(value)) if self.last.is_some_and(|(_, leader)| leader == node) => {
+                self.offered = Some(value.clone());
             }
             Event::Observed(Observation::Committed(value)) => self.commits(node, value, watch),
             Event::Observed(Observation::Deposed) | Event::Crashed => drop(self.leaders.remove(&node)),

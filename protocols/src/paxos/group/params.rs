@@ -33,7 +33,9 @@ pub struct Params {
     pub standby_bids: u8,
     /// A leader commits at most so many states in a term. 0: any.
     pub commits: u32,
-    /// When the last fault is healed, a server leads within less than this. 0: not asked.
+    /// When the last fault is healed, a server leads within less than this. 0: not asked. It can be promised only where an
+    /// election, two round trips with a write in each, takes less than `leader-renew`: else each bid gives up the one
+    /// before; and by chance even then, as candidates may keep each other from a majority once more.
     pub progress: Span,
 }
 
