@@ -68,3 +68,21 @@ fn a_takeover_puts_the_news_of_a_loss_off() {
     let (verdict, ..) = explored(&params, &one_crash());
     assert!(matches!(verdict, Verdict::Violated(found) if found.property == "recovery-notification"));
 }
+
+#[test]
+fn a_paxos_group_without_acceptors_is_refused() {
+    let params = Params { group: GroupKind::Paxos, acceptors: 0, ..service(Variant::Centrifuge) };
+    assert_eq!(Leasing::build(&params, Mutants::none()).map(drop).unwrap_err(), "acceptors 0 must be 1 to 16");
+}
+
+/// Managers that only compete, and the acceptors as nodes: the group that stands for them is not among the abstractions.
+#[test]
+fn a_leader_is_elected_by_acceptors() {
+    let params = Params { group: GroupKind::Paxos, acceptors: 1, owners: 0, ..service(Variant::Prs) };
+    let leasing = Leasing::build(&params, Mutants::none()).unwrap();
+    let bounds = Bounds { depth: Some(9), ..one_crash() };
+    let found = explore(&leasing, &bounds, &Strategy::default(), &mut |_| true).unwrap();
+    assert_eq!(found.verdict, Verdict::Holds);
+    assert!(found.reached.contains(&"denied") || found.reached.contains(&"released"), "{:?}", found.reached);
+    assert!(found.abstractions.iter().all(|words| !words.contains("stands for")), "{:?}", found.abstractions);
+}

@@ -7,6 +7,7 @@ use seedbed_protocols::basics::paxos::Paxos;
 use seedbed_protocols::basics::register::Register;
 use seedbed_protocols::fatlease::FaTLease;
 use seedbed_protocols::leasing::Leasing;
+use seedbed_protocols::paxos::group::ManagerGroup;
 use seedbed_protocols::seqpair::SeqPair;
 
 use crate::files;
@@ -31,6 +32,9 @@ pub fn shipped() -> Registry {
                 "clock-beyond-bound",
                 "datacenter",
                 "dying-owner",
+                "group-leader-crash",
+                "group-minority",
+                "group-restarts",
                 "joining",
                 "late-messages",
                 "leader-crash",
@@ -83,5 +87,20 @@ pub fn shipped() -> Registry {
                 "as-published-notice"
             ],
             experiments["batch", "disk", "hosts"]
+        ))
+        .with::<ManagerGroup>(files!(
+            "../manager-group",
+            check,
+            [
+                "acceptors-restart",
+                "first-election",
+                "late-messages",
+                "leader-crash",
+                "minority-down",
+                "overtaking",
+                "paused-leader",
+                "slow-disks",
+                "steady"
+            ]
         ))
 }

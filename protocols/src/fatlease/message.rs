@@ -49,25 +49,8 @@ impl TagKind for Attempts {
     const BY_NODE: bool = true;
 }
 
-/// A ballot number, "globally unique" (§3): by number, then by host, then by the host's own count.
-///
-/// The count makes it unique though acceptors discard what they promised, and numbers begin at 1 again; its nonce, though
-/// hosts remember nothing over a crash. Only ballots of one number and host are compared by it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Ballot {
-    /// One more than the largest that the proposer knew of.
-    pub number: u16,
-    /// Whose.
-    pub host: NodeId,
-    /// Which of its host's.
-    pub attempt: Serial<Attempts>,
-}
-
-impl fmt::Debug for Ballot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:?}/{:?}", self.number, self.host, self.attempt)
-    }
-}
+/// A ballot number: see [`crate::paxos::Ballot`].
+pub type Ballot = crate::paxos::Ballot<Attempts>;
 
 /// An accepted lease, with the ballot under which it was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]

@@ -220,6 +220,7 @@ impl Watched {
                 self.invalidated.insert(lease.owner, lease.asked);
             }
             Observed::Answered(acceptor) => drop(self.answered.insert(node, acceptor.clone())),
+            Observed::ReadBack(_) if !rules.params.audit => {}
             Observed::ReadBack(acceptor) => self.read_back(node, acceptor, watch),
             Observed::Proposed(instance) => self.proposed(node, *instance, watch),
             Observed::Forgot => {

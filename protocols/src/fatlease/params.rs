@@ -61,6 +61,9 @@ pub struct Params {
     pub batch: u16,
     /// Regular Paxos alone: a write begins when `batch` answers wait for it, or so long after the first. 0s: at once.
     pub linger: Span,
+    /// Regular Paxos alone: whether `answers-survive` is watched. A scenario that breaks durability on purpose may look at what
+    /// comes of it instead.
+    pub audit: bool,
     /// When an owner lost its lease, every host that keeps asking stops being told of it within less than this. 0: not asked.
     pub notice: Span,
     /// When the last fault is healed, every host that keeps asking knows a valid lease within less than this. 0: not asked.
@@ -107,6 +110,7 @@ impl Default for Params {
             poll: Span::ZERO,
             batch: 0,
             linger: Span::ZERO,
+            audit: true,
             notice: Span::ZERO,
             progress: Span::ZERO,
         }

@@ -1,10 +1,11 @@
 //! How a Manager server comes to lead, and stays leader (Centrifuge §2.1.1, Figure 3; PRS §4.4).
 
-use seedbed_model::{Canonical, Context, Nonce, Serial};
+use seedbed_model::{Canonical, Context, NodeId, Nonce, Serial};
 
 use super::message::{Ask, BidNumber, Message, Register, Ruling};
 use super::mutants::{LEADER_FROM_RECEIPT, OLD_LEADER_SERVES};
 use super::{Leasing, Observation, Timer};
+use crate::paxos::group::Candidate;
 
 type Cx<'a> = Context<'a, Leasing>;
 
@@ -21,6 +22,8 @@ pub(super) struct Seat {
     awaits: bool,
     /// What became of the latest change of the state.
     pub(super) commit: Commit,
+    /// Its side of the Paxos group, where the acceptors are nodes here.
+    pub(super) candidate: Option<Box<Candidate<Register>>>,
 }
 
 /// How far the group holds the leader's state.
@@ -50,7 +53,8 @@ pub(super) enum Outcome {
 impl Seat {
     pub(super) fn new(leasing: &Leasing, nonce: Nonce, node: u16) -> Self {
         let term = leasing.has_no_group().then_some(nonce);
-        Seat { term, bid: Serial::before_first(nonce, node), awaits: false, commit: Commit::Done }
+        let candidate = leasing.has_acceptors().then(|| Box::new(Candidate::start(nonce, NodeId(node))));
+        Seat { term, bid: Serial::before_first(nonce, node), awaits: false, commit: Commit::Done, candidate }
     }
 
     /// The server's own incarnation.
@@ -79,7 +83,15 @@ impl Seat {
         if self.commit == Commit::Due {
             self.commit = Commit::Awaited;
         }
-        cx.send(leasing.group(), Message::GroupRequest { bid: self.bid, ask });
+        match &mut self.candidate {
+            None => cx.send(leasing.group(), Message::GroupRequest { bid: self.bid, ask }),
+            Some(candidate) => leasing.ask_acceptors(candidate, ask, cx),
+        }
+    }
+
+    /// The latest bid to the group.
+    pub(super) fn latest_bid(&self) -> Serial<BidNumber> {
+        self.bid
     }
 
     pub(super) fn on_ruling(
@@ -139,6 +151,9 @@ impl Seat {
             cx.observe(Observation::Deposed);
         }
         cx.cancel(Timer::Lead);
+        if let Some(candidate) = &mut self.candidate {
+            candidate.step_down();
+        }
         self.term = None;
         self.commit = Commit::Done;
     }

@@ -1,7 +1,8 @@
 //! The Paxos group as an atomic leader lease and register (Centrifuge §2.1.1, Figure 3; PRS §4.4, Figure 6).
 //!
 //! One node stands for the five acceptors: it is reached by messages like any other, never fails, and does each thing at
-//! once. That a Paxos group behaves like it is checked on its own. Its seam is [`Ask`] and [`Ruling`]: whoever answers
+//! once. That a Paxos group behaves like it is checked on its own: [`crate::paxos::group`], which takes its place
+//! with `group = "paxos"`. Its seam is [`Ask`] and [`Ruling`]: whoever answers
 //! these as it does can take its place.
 
 use seedbed_model::{Canonical, Context, NodeId, Nonce, Part, Serial};

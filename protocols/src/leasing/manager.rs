@@ -14,6 +14,7 @@ use super::mutants::{
 };
 use super::table::{self, Entry, Recall};
 use super::{BackOff, Leasing, Record, Timer, Variant};
+use crate::paxos::group as paxos;
 use crate::seqpair::{Link, Pair, Verdict};
 
 pub(super) type Cx<'a> = Context<'a, Leasing>;
@@ -114,6 +115,20 @@ impl Manager {
             Outcome::Same | Outcome::Committed => {}
             Outcome::Elected { term, earlier, register } => self.take_office(term, earlier, register, leasing, cx),
             Outcome::Deposed => self.step_down(leasing, cx),
+        }
+    }
+
+    /// An acceptor of the Paxos group answers; with a majority of them, the group rules on the latest bid.
+    pub(super) fn on_acceptor(
+        &mut self,
+        from: NodeId,
+        message: paxos::Message<Register>,
+        leasing: &Leasing,
+        cx: &mut Cx<'_>,
+    ) {
+        let Some(candidate) = &mut self.seat.candidate else { return cx.mark("input out of place") };
+        if let Some(ruling) = leasing.hear_acceptor(candidate, from, message, cx) {
+            self.on_ruling(self.seat.latest_bid(), ruling, leasing, cx);
         }
     }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use seedbed_model::{Canonical, NodeId, Nonce, Serial, TagKind};
 
 use super::log::Log;
+use crate::paxos::group as paxos;
 use crate::seqpair::Pair;
 
 /// A leased range of the name space, by its index in the Manager's table.
@@ -231,6 +232,8 @@ pub enum Message {
         /// What the group says.
         ruling: Ruling,
     },
+    /// Between Manager servers and the acceptors of a Paxos group.
+    Paxos(paxos::Message<Register>),
 }
 
 /// What a Manager server asks of the Paxos group (Centrifuge Figure 3).

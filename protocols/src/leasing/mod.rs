@@ -6,11 +6,12 @@
 //! applications of every generation that passed: whoever kept state there must store it anew.
 //!
 //! The Manager is one server, or a service: a leader and standbys that compete for the leader lease of a Paxos group. The
-//! group stands here as one node that is an atomic leader lease and register. What the papers' systems do differently, the
+//! group stands here as one node that is an atomic leader lease and register; or its acceptors are nodes of this world. What the papers' systems do differently, the
 //! parameter `variant` says.
 //!
 //! - `message`: what is said, and the names in it
 //! - `group`, `election`: the Paxos group, and how a server comes to lead
+//! - `embedded`: the Paxos group itself in the atomic one's place, `group = "paxos"`
 //! - `manager`, `table`, `log`: what the leader does; the lease table; its changes for Lookups
 //! - `partition`: who should have which range, behind a trait
 //! - `owner`, `lookup`: the two libraries
@@ -62,6 +63,7 @@
 //! - a partitioner drives the assignment or none does; safety hangs on it in no case (`partitioner-overlaps`).
 
 mod election;
+mod embedded;
 mod group;
 mod log;
 mod lookup;
@@ -89,6 +91,7 @@ use seedbed_model::{
     Span, Stream, Watch,
 };
 
+use crate::paxos::group::{self as paxos, Acceptor, PaxosGroup};
 use crate::seqpair::Checks;
 
 pub use group::Group;
@@ -116,6 +119,8 @@ pub struct Leasing {
     mutants: Mutants,
     /// `None`: free.
     partitioner: Option<Arc<dyn Partitioner>>,
+    /// The rules of the Paxos group, where there is one.
+    group: PaxosGroup<Register>,
 }
 
 /// A node's volatile state.
@@ -129,6 +134,8 @@ pub enum State {
     Lookup(Lookup),
     /// The last node, where there is one.
     Group(Group),
+    /// The last nodes, where there is a Paxos group.
+    Acceptor(Acceptor<Register>),
 }
 
 /// The timers of all roles.
@@ -163,6 +170,8 @@ pub enum Timer {
     Asked,
     /// At a Lookup: its table is recent enough to be believed.
     Contact,
+    /// At an acceptor of a Paxos group.
+    Paxos(paxos::Timer),
 }
 
 /// What the Manager may do at any moment.
@@ -176,11 +185,13 @@ pub enum Decision {
     Move(RangeId, NodeId),
 }
 
-/// What the Manager writes down.
+/// What the Manager writes down, and a Paxos group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub enum Record {
     /// It started for the first time.
     Started,
+    /// An acceptor's state.
+    Paxos(paxos::Kept<Register>),
 }
 
 /// What the disk holds.
@@ -188,6 +199,8 @@ pub enum Record {
 pub struct Durable {
     /// Whether the Manager ever started.
     pub was_started: bool,
+    /// What an acceptor keeps.
+    pub kept: paxos::Kept<Register>,
 }
 
 /// What nodes show to the properties.
@@ -256,6 +269,7 @@ enum Role {
     Owner,
     Lookup,
     Group,
+    Acceptor,
 }
 
 impl Leasing {
@@ -281,7 +295,12 @@ impl Leasing {
         std::iter::once(MANAGER).chain((1..self.params.managers).map(move |number| NodeId(before + number)))
     }
 
-    /// The Paxos group, where there is one.
+    /// Whether the group's acceptors are nodes here.
+    fn has_acceptors(&self) -> bool {
+        self.params.group == GroupKind::Paxos
+    }
+
+    /// The Paxos group, where there is one; or its first acceptor.
     fn group(&self) -> NodeId {
         NodeId(self.params.owners + self.params.lookups + self.params.managers)
     }
@@ -313,6 +332,7 @@ impl Leasing {
             0 => Role::Manager,
             id if id <= self.params.owners => Role::Owner,
             id if id <= self.params.owners + self.params.lookups => Role::Lookup,
+            _ if self.has_acceptors() && node >= self.group() => Role::Acceptor,
             _ if node == self.group() => Role::Group,
             _ => Role::Manager,
         }
@@ -369,7 +389,11 @@ impl Protocol for Leasing {
         let lookups = (1..=self.params.lookups).map(|number| format!("lookup-{number}"));
         let first = if self.params.managers == 1 { "manager" } else { "manager-1" };
         let managers = (2..=self.params.managers).map(|number| format!("manager-{number}"));
-        let group = (!self.has_no_group()).then(|| "group".to_owned());
+        let group: Vec<String> = match self.params.group {
+            GroupKind::None => Vec::new(),
+            GroupKind::Atomic => vec!["group".to_owned()],
+            GroupKind::Paxos => (1..=self.params.acceptors).map(|number| format!("acceptor-{number}")).collect(),
+        };
         std::iter::once(first.to_owned()).chain(owners).chain(lookups).chain(managers).chain(group).collect()
     }
 
@@ -379,6 +403,7 @@ impl Protocol for Leasing {
             Role::Owner => State::Owner(Owner::start(self, nonce, cx)),
             Role::Lookup => State::Lookup(Lookup::start(self, nonce, cx)),
             Role::Group => State::Group(Group::start(nonce)),
+            Role::Acceptor => State::Acceptor(self.start_acceptor(durable, nonce, cx)),
         }
     }
 
@@ -388,12 +413,14 @@ impl Protocol for Leasing {
             State::Owner(owner) => self.step_owner(owner, input, cx),
             State::Lookup(lookup) => self.step_lookup(lookup, input, cx),
             State::Group(group) => self.step_group(group, input, cx),
+            State::Acceptor(acceptor) => self.step_acceptor(acceptor, input, cx),
         }
     }
 
     fn fold(&self, durable: &mut Durable, _: Stream, record: &Record) {
         match record {
             Record::Started => durable.was_started = true,
+            Record::Paxos(kept) => durable.kept = kept.clone(),
         }
     }
 
@@ -435,7 +462,8 @@ impl Protocol for Leasing {
 
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
         let mut classes: Vec<Vec<NodeId>> = vec![self.owners().collect(), self.lookups().collect()];
-        if self.params.managers > 1 {
+        // Ballots order the servers of a Paxos group.
+        if self.params.managers > 1 && !self.has_acceptors() {
             classes.push(self.managers().collect());
         }
         classes
@@ -452,7 +480,7 @@ impl Protocol for Leasing {
             Role::Manager if !self.has_no_group() => {
                 ClockBound { longest: self.params.manager_longest, ..ClockBound::EXACT }
             }
-            Role::Manager | Role::Group => ClockBound::EXACT,
+            Role::Manager | Role::Group | Role::Acceptor => ClockBound::EXACT,
             Role::Owner | Role::Lookup => ClockBound {
                 shortest: self.params.owner_shortest,
                 longest: self.params.owner_longest,
@@ -461,8 +489,9 @@ impl Protocol for Leasing {
         }
     }
 
-    /// Without nonces, numbers of a forgotten incarnation are compared with those of the present one.
+    /// Without nonces, numbers of a forgotten incarnation are compared with those of the present one. Terms that ballots
+    /// number have no one allocator.
     fn tags_are_ranked(&self) -> bool {
-        !self.mutants.has(NO_NONCE)
+        !self.mutants.has(NO_NONCE) && !self.has_acceptors()
     }
 }

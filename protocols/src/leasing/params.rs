@@ -39,6 +39,8 @@ pub enum GroupKind {
     None,
     /// One node, which stands for a Paxos group as an atomic leader lease and register.
     Atomic,
+    /// The Paxos group itself, its acceptors nodes beside the others: [`crate::paxos::group`].
+    Paxos,
 }
 
 /// At most so many Manager servers.
@@ -54,6 +56,8 @@ pub struct Params {
     pub group: GroupKind,
     /// How many Manager servers: a leader and standbys. 1 without a group; at most 16.
     pub managers: u16,
+    /// How many acceptors a Paxos group has (Centrifuge §2.1.1: 5). 1 to 16.
+    pub acceptors: u16,
     /// How long a leader leads, on its own clock, from the sending of the bid that the group granted. Neither paper says.
     pub leader_lease: Span,
     /// How long the group elects nobody else, from its granting. At least `leader-lease` times `manager-longest`.
@@ -112,6 +116,7 @@ impl Default for Params {
             variant: Variant::Prs,
             group: GroupKind::None,
             managers: 1,
+            acceptors: 5,
             leader_lease: Span::secs(10),
             leader_margin: Span::secs(12),
             leader_renew: Span::secs(3),
@@ -183,6 +188,9 @@ impl Params {
         let elected = match self.group {
             GroupKind::None => Span::ZERO,
             GroupKind::Atomic => self.leader_margin + self.manager_longest.ceil_of(self.leader_renew) + round,
+            // Two round trips, with a write of the acceptors in each; candidates that keep each other from a majority try
+            // again with the next bid.
+            GroupKind::Paxos => self.leader_margin + (self.manager_longest.ceil_of(self.leader_renew) + round * 4) * 3,
         };
         let asked = self.owner_longest.ceil_of(self.renew) * 2 + round * 2;
         let ended = (self.margin + lateness) * 2;
@@ -243,7 +251,10 @@ impl Params {
                 return Err("variant centrifuge keeps its state in a group: group = \"atomic\"".into());
             }
             GroupKind::None => return Ok(()),
-            GroupKind::Atomic => {}
+            GroupKind::Paxos if !(1..=16).contains(&self.acceptors) => {
+                return Err(format!("acceptors {} must be 1 to 16", self.acceptors));
+            }
+            GroupKind::Atomic | GroupKind::Paxos => {}
         }
         if !(1..=MANAGER_COUNT_MAX).contains(&self.managers) {
             return Err(format!("managers {} must be 1 to {MANAGER_COUNT_MAX}", self.managers));
@@ -281,6 +292,7 @@ impl Family for Leasing {
 
     fn build(params: &Params, mutants: Mutants) -> Result<Leasing, String> {
         params.check()?;
-        Ok(Leasing { params: params.clone(), mutants, partitioner: partition::of(params) })
+        let group = super::embedded::group(params);
+        Ok(Leasing { params: params.clone(), mutants, partitioner: partition::of(params), group })
     }
 }

@@ -16,6 +16,10 @@ impl Leasing {
                 manager.on_ruling(bid, ruling, self, cx);
                 manager.settle(self, cx);
             }
+            Input::Message { from, message: Message::Paxos(message) } => {
+                manager.on_acceptor(from, message, self, cx);
+                manager.settle(self, cx);
+            }
             // Whether it is armed is all that counts.
             Input::Timer(Timer::Bid) => {}
             Input::Durable(Record::Started) => manager.on_ready(),

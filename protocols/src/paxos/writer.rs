@@ -27,6 +27,11 @@ impl<A> Writer<A> {
         self.waiting.len() == 1
     }
 
+    /// Whether nothing waits and no write is under way: all is durable.
+    pub fn is_idle(&self) -> bool {
+        self.written.is_none() && self.waiting.is_empty()
+    }
+
     /// How many answers could go into a write that begins now; 0 while another is under way.
     pub fn ready(&self) -> usize {
         if self.written.is_some() { 0 } else { self.waiting.len() }
@@ -78,7 +83,9 @@ mod tests {
     #[test]
     fn a_write_takes_no_more_than_it_is_told_to() {
         let mut writer = Writer::default();
-        (1..=3).for_each(|answer| drop(writer.push(answer)));
+        for answer in 1..=3 {
+            writer.push(answer);
+        }
         assert_eq!(writer.begin(2, |_| false), [1, 2]);
         assert_eq!(writer.done(), Vec::<i32>::new());
         assert_eq!(writer.begin(1, |_| true), [3]);
