@@ -5,6 +5,7 @@ use std::fmt;
 
 use seedbed_model::{Canonical, NodeId, Nonce, Serial, TagKind};
 
+use super::apps::message::{Cargo, Reply, Request};
 use super::log::Log;
 use crate::seqpair::Pair;
 
@@ -200,6 +201,8 @@ pub enum Message {
         range: RangeId,
         /// Under which generation the state was held.
         generation: Generation,
+        /// The state of the application.
+        cargo: Cargo,
     },
     /// Lookup to Manager.
     LookupRequest {
@@ -231,6 +234,10 @@ pub enum Message {
         /// What the group says.
         ruling: Ruling,
     },
+    /// Frontend to Owner.
+    Request(Request),
+    /// Owner to frontend.
+    Reply(Reply),
 }
 
 /// What a Manager server asks of the Paxos group (Centrifuge Figure 3).
