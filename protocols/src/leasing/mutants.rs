@@ -71,6 +71,10 @@ pub const DONE_AGAIN: &str = "done-again";
 pub const PUT_AGAIN: &str = "put-again";
 /// A frontend believes an answer from state that it was told is lost.
 pub const ANSWER_AFTER_NEWS: &str = "answer-after-news";
+/// What an Owner hands over of a range leaves the application's state out.
+pub const STATE_LEFT_BEHIND: &str = "state-left-behind";
+/// A frontend keeps to itself what its Lookup tells it of losses.
+pub const NEWS_KEPT_BACK: &str = "news-kept-back";
 /// A server begins its task when it is granted the range.
 pub const TASK_AT_GRANT: &str = "task-at-grant";
 /// A server asks the upcalls, and not the library, whether a task is its own.
@@ -199,6 +203,16 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ANSWER_AFTER_NEWS,
         "a frontend's look at what it was told is lost before it believes an answer (PRS §2.1; our decision)",
         Outcome::Falls("loss-after-answer"),
+    ),
+    mutant(
+        STATE_LEFT_BEHIND,
+        "the moving of state with its lease (Centrifuge §2.1.2: \"so that they can move state with the lease\")",
+        SOFT,
+    ),
+    mutant(
+        NEWS_KEPT_BACK,
+        "the passing along of a loss to the client that is to put anew (PRS §2.1)",
+        Outcome::Unreachable("client-told"),
     ),
     mutant(
         TASK_AT_GRANT,

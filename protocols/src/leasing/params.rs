@@ -113,6 +113,10 @@ pub struct Params {
     pub keys: u16,
     /// How many operations the client at each frontend invokes.
     pub operations: u32,
+    /// At how many of the frontends clients put; the others' only get. 0: at all.
+    pub writers: u16,
+    /// Whether clients that put wait for the news that what they put is lost, and put anew then. Each has a key of its own.
+    pub republish: bool,
     /// How long an operation or a task takes at an Owner.
     pub work: Span,
     /// How long a frontend waits after a refusal, or while there is no Owner ("a short backoff", PRS §2.1).
@@ -154,6 +158,8 @@ impl Default for Params {
             application: Application::None,
             keys: 1,
             operations: 0,
+            writers: 0,
+            republish: false,
             work: Span::millis(10),
             retry: Span::millis(500),
             patience: Span::secs(5),
@@ -273,6 +279,10 @@ impl Params {
             Application::HashTable if self.lookups == 0 => {
                 Err("a hash table without a Lookup has no frontend: lookups = 1".into())
             }
+            Application::HashTable if self.writers > self.lookups => Err(format!(
+                "writers {} exceed the frontends, which are the lookups: {}",
+                self.writers, self.lookups
+            )),
             Application::PeriodicTask if self.period <= self.work => {
                 Err(format!("period {} must be longer than work, {}", self.period, self.work))
             }

@@ -81,9 +81,13 @@ impl Leasing {
         match input {
             Input::Message { from, message: Message::LookupResponse { poll, edition, news } } => {
                 lookup.on_response(from, poll, edition, news, self, cx);
+                lookup.pass_on_news(self, cx);
             }
             Input::Timer(Timer::Poll) => lookup.poll(self, cx),
-            Input::Timer(Timer::Contact) => lookup.on_contact_end(self, cx),
+            Input::Timer(Timer::Contact) => {
+                lookup.on_contact_end(self, cx);
+                lookup.pass_on_news(self, cx);
+            }
             Input::Timer(Timer::Asked) => {}
             Input::Operation { op, operation } => lookup.on_operation(op, operation, self, cx),
             Input::Message { message: Message::Reply(reply), .. } => lookup.on_reply(reply, self, cx),

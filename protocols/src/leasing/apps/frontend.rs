@@ -1,17 +1,21 @@
 //! A frontend: it takes a client's operation to the Owner that its Lookup names, again and again (PRS §2.1, Centrifuge
 //! §3.1).
 
+use std::collections::BTreeMap;
+
 use seedbed_model::{Canonical, OpId};
 
 use super::Cx;
-use super::message::{Answer, Operation, Reply, Request};
+use super::message::{Answer, Key, Operation, Reply, Request};
 use crate::leasing::message::{Generation, Message};
-use crate::leasing::{ANSWER_AFTER_NEWS, Leasing, Lookup, Observation, PUT_AGAIN, Timer};
+use crate::leasing::{ANSWER_AFTER_NEWS, Leasing, Lookup, NEWS_KEPT_BACK, Observation, PUT_AGAIN, Timer};
 
 /// What a frontend keeps beside its Lookup.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub(crate) struct Frontend {
     open: Option<Open>,
+    /// The leases under which its client put last, where it waits for the news of their loss.
+    kept: BTreeMap<Key, Generation>,
 }
 
 /// The operation under way.
@@ -28,7 +32,31 @@ impl Lookup {
     pub(crate) fn on_operation(&mut self, op: OpId, operation: Operation, leasing: &Leasing, cx: &mut Cx<'_>) {
         let Some(frontend) = &mut self.frontend else { return };
         frontend.open = Some(Open { op, operation, first: None });
-        self.ask(leasing, cx);
+        match operation {
+            Operation::Await(_) => {
+                self.tell(leasing, cx);
+            }
+            _ => self.ask(leasing, cx),
+        }
+    }
+
+    /// The upcall, on its way to the client that waits for it.
+    pub(crate) fn pass_on_news(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let waits = self.open().is_some_and(|open| matches!(open.operation, Operation::Await(_)));
+        if waits && !leasing.mutants.has(NEWS_KEPT_BACK) && self.tell(leasing, cx) {
+            cx.mark("client-told");
+        }
+    }
+
+    /// Answers a client that waits for news of a loss, if there was any.
+    fn tell(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) -> bool {
+        let (Some(frontend), Some(open)) = (&self.frontend, self.open()) else { return false };
+        let key = open.operation.key();
+        let is_kept = frontend.kept.get(&key).is_some_and(|lease| self.may_have(key, *lease, leasing));
+        if !is_kept {
+            self.answer(open.op, Answer::Told, cx);
+        }
+        !is_kept
     }
 
     /// Asks the Owner of the moment, which may refuse, and waits; or waits for there to be one.
@@ -67,6 +95,9 @@ impl Lookup {
             }
         }
         cx.observe(Observation::Believed { range: leasing.range_of(key), lease });
+        if let Some(frontend) = self.frontend.as_mut().filter(|_| leasing.params.republish && answer == Answer::Put) {
+            frontend.kept.insert(key, lease);
+        }
         self.answer(open.op, answer, cx);
     }
 

@@ -8,7 +8,8 @@ use super::message::{Answer, Cargo, Item, Key, Operation, Reply, Request};
 use super::{Cx, Server};
 use crate::leasing::message::{Generation, Message, RangeId};
 use crate::leasing::{
-    ANY_LEASE_NUMBER, DONE_AGAIN, Leasing, NO_FINAL_CHECK, NO_FIRST_CHECK, Observation, Owner, STORED_UNCHECKED, Timer,
+    ANY_LEASE_NUMBER, DONE_AGAIN, Leasing, NO_FINAL_CHECK, NO_FIRST_CHECK, Observation, Owner, STATE_LEFT_BEHIND,
+    STORED_UNCHECKED, Timer,
 };
 
 /// What a server has of a key.
@@ -90,6 +91,9 @@ impl Server {
     /// What leaves with the state of a range: what was stored under its lease.
     pub(crate) fn cargo(&self, range: RangeId, lease: Generation, leasing: &Leasing) -> Cargo {
         if self.slots.is_empty() {
+            return Cargo::new();
+        }
+        if leasing.mutants.has(STATE_LEFT_BEHIND) {
             return Cargo::new();
         }
         let stored = |key: Key| match &self.slots[usize::from(key.0)].stored {

@@ -29,6 +29,9 @@ pub enum Operation {
     Put(Key, Value),
     /// What is kept under the key?
     Get(Key),
+    /// Wait for the news that what this client last put under the key is lost. The frontend answers it (PRS §2.1: it
+    /// "should pass this notification along to any connected clients").
+    Await(Key),
     /// What the demonic client of PRS §2.4 asks, at each loss of a lease. No client of ours does.
     Lose(Key),
 }
@@ -42,6 +45,8 @@ pub enum Answer {
     Failed,
     /// This is kept, or nothing.
     Got(Option<Value>),
+    /// It is lost, or was never kept, or the frontend cannot know.
+    Told,
     /// To the demonic client.
     Lost,
 }
@@ -85,7 +90,7 @@ impl Operation {
         match self {
             Operation::Put(_, value) => Some(Call::new("put", i64::from(value.0)).on(key)),
             Operation::Get(_) => Some(Call::new("get", Recorded::Nil).on(key)),
-            Operation::Lose(_) => None,
+            Operation::Await(_) | Operation::Lose(_) => None,
         }
     }
 }
@@ -96,7 +101,7 @@ impl Answer {
         match self {
             Answer::Got(Some(value)) => i64::from(value.0).into(),
             Answer::Got(None) => "".into(),
-            Answer::Put | Answer::Failed | Answer::Lost => Recorded::Nil,
+            Answer::Put | Answer::Failed | Answer::Told | Answer::Lost => Recorded::Nil,
         }
     }
 }

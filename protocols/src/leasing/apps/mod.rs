@@ -33,12 +33,14 @@ pub(super) mod frontend;
 pub(super) mod hash_table;
 pub(super) mod message;
 pub(super) mod task;
+#[cfg(test)]
+mod tests;
 pub(super) mod watched;
 
 use seedbed_model::{Canonical, Context, NodeId, OpId, Part};
 use serde::{Deserialize, Serialize};
 
-use super::{Leasing, RangeId};
+use super::{Leasing, Params, RangeId};
 use frontend::Frontend;
 use hash_table::Slot;
 use message::{Key, Operation, Value};
@@ -99,12 +101,20 @@ impl Leasing {
         self.has_frontends().then(|| Part::new(Frontend::default()))
     }
 
-    /// A client puts and gets by turns; at every other frontend it begins with a get. Every value is put once.
+    /// A client puts and gets by turns, and at every other frontend it begins with a get; or it puts, and puts anew whenever
+    /// that is lost; or it only gets. Every value is put once.
     pub(super) fn client_operation(&self, node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
-        let client = u32::from(node.0 - self.params.owners - 1);
-        let key = Key(if self.params.keys == 1 { 0 } else { draw(u32::from(self.params.keys)) as u16 });
-        match (op.0 + client).is_multiple_of(2) {
-            true => Operation::Put(key, Value(op.0 * u32::from(self.params.lookups) + client + 1)),
+        let Params { owners, lookups, keys, writers, republish, .. } = self.params;
+        let client = node.0 - owners - 1;
+        let value = Value(op.0 * u32::from(lookups) + u32::from(client) + 1);
+        let writes = writers == 0 || client < writers;
+        if writes && republish {
+            let own = Key(client % keys);
+            return if op.0.is_multiple_of(2) { Operation::Put(own, value) } else { Operation::Await(own) };
+        }
+        let key = Key(if keys == 1 { 0 } else { draw(u32::from(keys)) as u16 });
+        match writes && (op.0 + u32::from(client)).is_multiple_of(2) {
+            true => Operation::Put(key, value),
             false => Operation::Get(key),
         }
     }
@@ -114,7 +124,7 @@ impl Operation {
     /// Which key it is about.
     pub fn key(self) -> Key {
         match self {
-            Operation::Put(key, _) | Operation::Get(key) | Operation::Lose(key) => key,
+            Operation::Put(key, _) | Operation::Get(key) | Operation::Await(key) | Operation::Lose(key) => key,
         }
     }
 }

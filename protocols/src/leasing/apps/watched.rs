@@ -63,7 +63,8 @@ pub(crate) fn goals() -> Vec<Property> {
     vec![
         Property::sometimes("put", "a client is told that its value is kept"),
         Property::sometimes("got", "a client gets a value that was put"),
-        Property::sometimes("gone", "a client finds nothing, where a value was lost"),
+        Property::sometimes("stale-state", "a server finds that what it stored was under another lease"),
+        Property::sometimes("client-told", "a client that waits for it hears that what it put is lost"),
         Property::sometimes("task-done", "a periodic task is done under one lease"),
     ]
 }
@@ -94,12 +95,13 @@ impl Specification for Soft {
                 outcomes.push(Answer::Failed, *kept);
             }
             Operation::Get(_) => outcomes.push(Answer::Got(*kept), *kept),
+            Operation::Await(_) => outcomes.push(Answer::Told, *kept),
             Operation::Lose(_) => outcomes.push(Answer::Lost, None),
         }
     }
 
     fn keeps(&self, operation: &Operation, _: Option<&Answer>) -> bool {
-        matches!(operation, Operation::Get(_))
+        matches!(operation, Operation::Get(_) | Operation::Await(_))
     }
 }
 
@@ -123,8 +125,7 @@ impl Watched {
                 match answer {
                     Answer::Put => watch.reached("put"),
                     Answer::Got(Some(_)) => watch.reached("got"),
-                    Answer::Got(None) => watch.reached("gone"),
-                    Answer::Failed | Answer::Lost => {}
+                    Answer::Got(None) | Answer::Failed | Answer::Told | Answer::Lost => {}
                 }
             }
             Event::Crashed => {
