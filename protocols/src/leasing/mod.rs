@@ -88,12 +88,11 @@ use std::sync::Arc;
 
 use seedbed_model::history::{Call, Value as Recorded};
 use seedbed_model::{
-    Canonical, ClockBound, Context, Event, Input, Mutants, NodeId, Nonce, Offers, OpId, Property, Protocol, Relevance, Span,
-    Stream, Watch,
+    Canonical, ClockBound, Context, Event, Input, Mutants, NodeId, Nonce, Offers, OpId, Property, Protocol, Relevance,
+    Span, Stream, Watch,
 };
 
 use crate::seqpair::Checks;
-
 
 pub use apps::Application;
 pub use apps::message::{Answer, Item, Key, Operation, Reply, Request, Value};
@@ -456,13 +455,7 @@ impl Protocol for Leasing {
         if has_client { self.params.operations } else { 0 }
     }
 
-    fn operation(
-        &self,
-        node: NodeId,
-        op: OpId,
-        _: Option<&Answer>,
-        draw: &mut dyn FnMut(u32) -> u32,
-    ) -> Operation {
+    fn operation(&self, node: NodeId, op: OpId, _: Option<&Answer>, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
         self.client_operation(node, op, draw)
     }
 

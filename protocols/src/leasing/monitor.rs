@@ -96,9 +96,8 @@ pub(super) fn properties() -> Vec<Property> {
 impl Leasing {
     pub(super) fn fold(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Leasing>, watch: &mut Watch<'_>) {
         let Monitor { lives, apps, .. } = monitor;
-        let holder = |range: RangeId| {
-            lives.get(&range).and_then(|life| life.holder.map(|holder| (holder, life.generation)))
-        };
+        let holder =
+            |range: RangeId| lives.get(&range).and_then(|life| life.holder.map(|holder| (holder, life.generation)));
         apps.fold(self, node, event, holder, watch);
         match event {
             Event::Observed(Observation::Held { range, generation, from, migrated }) => {

@@ -180,7 +180,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         NO_FIRST_CHECK,
         "step 1 of the template, the check that the request is at its Owner (PRS Figure 4, Centrifuge Figure 10)",
-        Outcome::Harmless("step 4 finds the same a little later; as the figure says, step 1 is to \"avoid wasted work\""),
+        Outcome::Harmless(
+            "step 4 finds the same a little later; as the figure says, step 1 is to \"avoid wasted work\"",
+        ),
     ),
     mutant(
         STORED_UNCHECKED,

@@ -279,10 +279,9 @@ impl Params {
             Application::HashTable if self.lookups == 0 => {
                 Err("a hash table without a Lookup has no frontend: lookups = 1".into())
             }
-            Application::HashTable if self.writers > self.lookups => Err(format!(
-                "writers {} exceed the frontends, which are the lookups: {}",
-                self.writers, self.lookups
-            )),
+            Application::HashTable if self.writers > self.lookups => {
+                Err(format!("writers {} exceed the frontends, which are the lookups: {}", self.writers, self.lookups))
+            }
             Application::PeriodicTask if self.period <= self.work => {
                 Err(format!("period {} must be longer than work, {}", self.period, self.work))
             }

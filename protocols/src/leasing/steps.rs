@@ -66,7 +66,9 @@ impl Leasing {
             Input::Message { message: Message::HandOver { range, generation, cargo }, .. } => {
                 owner.on_hand_over(range, generation, cargo, self, cx);
             }
-            Input::Message { from, message: Message::Request(request) } => owner.on_app_request(from, request, self, cx),
+            Input::Message { from, message: Message::Request(request) } => {
+                owner.on_app_request(from, request, self, cx)
+            }
             Input::Timer(Timer::Work(key)) => owner.on_work_end(key, self, cx),
             Input::Timer(Timer::Task(range)) => owner.on_task_due(range, self, cx),
             Input::Timer(Timer::Renew | Timer::BackOff(_)) => owner.request(self, cx),

@@ -134,10 +134,11 @@ fn state_of_an_earlier_lease_is_discarded() {
 /// Step 4: "a loss and a re-grant" of the lease within the operation.
 #[test]
 fn a_break_within_the_operation_fails_it() {
-    let falls = [(&[][..], &[][..]), (&[NO_FINAL_CHECK][..], &["covered"][..]), (
-        &[CONTINUOUS_BY_RANGE][..],
-        &["continuity", "covered"][..],
-    )];
+    let falls = [
+        (&[][..], &[][..]),
+        (&[NO_FINAL_CHECK][..], &["covered"][..]),
+        (&[CONTINUOUS_BY_RANGE][..], &["continuity", "covered"][..]),
+    ];
     for (mutants, fallen) in falls {
         let mut play = Play::serving_table(&table(), mutants);
         play.invoke(FRONTEND);

@@ -153,11 +153,15 @@ impl Watched {
     ) {
         match observation {
             Observation::Continuous { range, lease } if holder(*range) != Some((node, *lease)) => {
-                let words = format!("{node:?} takes {lease:?} of {range:?} for held without a break: {}", words(holder(*range)));
+                let words = format!(
+                    "{node:?} takes {lease:?} of {range:?} for held without a break: {}",
+                    words(holder(*range))
+                );
                 watch.violated(CONTINUITY, words);
             }
             Observation::Exposed { range, lease } if holder(*range) != Some((node, *lease)) => {
-                let words = format!("{node:?} exposes what it did under {lease:?} of {range:?}: {}", words(holder(*range)));
+                let words =
+                    format!("{node:?} exposes what it did under {lease:?} of {range:?}: {}", words(holder(*range)));
                 watch.violated(COVERED, words);
             }
             Observation::TaskBegun(range) => {
