@@ -3,7 +3,7 @@
 
 use seedbed_model::explore::{Bounds, Strategy, Verdict, explore};
 use seedbed_model::{Family, Mutants, Ratio, Span};
-use seedbed_protocols::leasing::{GroupKind, Leasing, Params, Variant};
+use seedbed_protocols::leasing::{Application, DONE_AGAIN, GroupKind, Leasing, Params, PartitionerKind, Variant};
 
 /// A leader and a standby, and leases short enough to end between two of their bids.
 fn service(variant: Variant) -> Params {
@@ -85,4 +85,38 @@ fn a_leader_is_elected_by_acceptors() {
     assert_eq!(found.verdict, Verdict::Holds);
     assert!(found.reached.contains(&"denied") || found.reached.contains(&"released"), "{:?}", found.reached);
     assert!(found.abstractions.iter().all(|words| !words.contains("stands for")), "{:?}", found.abstractions);
+}
+
+/// A put is done, its answer is lost, and it is asked for again after another client's. As far as 46 steps.
+#[test]
+#[ignore = "2.5 million states, twice: .ci/run --full, in its step sweeps"]
+fn a_put_that_is_asked_for_twice_is_done_once() {
+    let params = Params {
+        application: Application::HashTable,
+        partitioner: PartitionerKind::Fixed,
+        operations: 3,
+        work: Span::ticks(1),
+        retry: Span::ticks(1),
+        patience: Span::ticks(2),
+        owners: 1,
+        lookups: 2,
+        lease: Span::ticks(4),
+        margin: Span::ticks(4),
+        renew: Span::ticks(3),
+        poll: Span::ticks(3),
+        contact: Span::ticks(4),
+        notice: Span::ticks(19),
+        back_off: Span::ticks(1),
+        back_off_slots: 1,
+        owner_shortest: Ratio::ONE,
+        owner_longest: Ratio::ONE,
+        log: 1,
+        ..Params::default()
+    };
+    let bounds = Bounds { delay: Some(0), losses: 1, depth: Some(46), ..Bounds::default() };
+    assert_eq!(explored(&params, &bounds).0, Verdict::Holds);
+    let mutants = Mutants::named(Leasing::mutants(), [DONE_AGAIN]).unwrap();
+    let mutant = Leasing::build(&params, mutants).unwrap();
+    let found = explore(&mutant, &bounds, &Strategy::default(), &mut |_| true).unwrap();
+    assert!(matches!(found.verdict, Verdict::Violated(found) if found.property == "soft-linearizable"));
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, Context, NodeId, Nonce, Relevance, Serial};
+use seedbed_model::{Canonical, Context, NodeId, Nonce, Part, Relevance, Serial};
 
+use super::apps::frontend::Frontend;
 use super::message::{Assignment, Change, Edition, Generation, Message, News, PollNumber, RangeId};
 use super::mutants::{FLAG_OF_LAST_CHANGE, NO_CONTACT_TIMEOUT, NO_SNAPSHOT_DIFF, STICK_TO_LEADER};
 use super::{Leasing, Observation, Timer};
@@ -21,6 +22,8 @@ pub struct Lookup {
     leader: Option<NodeId>,
     /// Its copy of the lease table; `None` while it has no contact to the Manager.
     copy: Option<Known>,
+    /// Whom it serves, where the application has frontends.
+    pub(super) frontend: Option<Part<Frontend>>,
 }
 
 /// A copy of the lease table.
@@ -38,6 +41,7 @@ impl Lookup {
             awaits: false,
             leader: leasing.only_manager(),
             copy: None,
+            frontend: leasing.new_frontend(),
         };
         lookup.poll(leasing, cx);
         lookup
@@ -93,6 +97,11 @@ impl Lookup {
         cx.mark("contact-lost");
         self.copy = None;
         cx.observe(Observation::Disconnected);
+    }
+
+    /// What it knows of a range.
+    pub(super) fn line(&self, range: RangeId) -> Option<Assignment> {
+        self.copy.as_ref().map(|copy| copy.table[usize::from(range.0)])
     }
 
     /// What a response in flight can still do here.

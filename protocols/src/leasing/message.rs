@@ -5,6 +5,7 @@ use std::fmt;
 
 use seedbed_model::{Canonical, NodeId, Nonce, Serial, TagKind};
 
+use super::apps::message::{Cargo, Reply, Request};
 use super::log::Log;
 use crate::paxos::group as paxos;
 use crate::seqpair::Pair;
@@ -201,6 +202,8 @@ pub enum Message {
         range: RangeId,
         /// Under which generation the state was held.
         generation: Generation,
+        /// The state of the application.
+        cargo: Cargo,
     },
     /// Lookup to Manager.
     LookupRequest {
@@ -234,6 +237,10 @@ pub enum Message {
     },
     /// Between Manager servers and the acceptors of a Paxos group.
     Paxos(paxos::Message<Register>),
+    /// Frontend to Owner.
+    Request(Request),
+    /// Owner to frontend.
+    Reply(Reply),
 }
 
 /// What a Manager server asks of the Paxos group (Centrifuge Figure 3).

@@ -15,6 +15,7 @@
 //! - `manager`, `table`, `log`: what the leader does; the lease table; its changes for Lookups
 //! - `partition`: who should have which range, behind a trait
 //! - `owner`, `lookup`: the two libraries
+//! - `apps`: the applications that stand on the libraries, as far as the parameters ask for one
 //! - `monitor`: single copy, generations held once, one leader, notification in time, progress
 //! - `params`, `mutants`: sizes, times, derived bounds; what each mechanism is there for
 //! - `steps`: which input goes where
@@ -62,6 +63,7 @@
 //!   (`truncated-without-snapshot`, `no-snapshot-diff`);
 //! - a partitioner drives the assignment or none does; safety hangs on it in no case (`partitioner-overlaps`).
 
+mod apps;
 mod election;
 mod embedded;
 mod group;
@@ -86,14 +88,17 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use seedbed_model::history::{Call, Value as Recorded};
 use seedbed_model::{
-    Canonical, ClockBound, Context, Event, Input, Mutants, Never, NodeId, Nonce, Offers, Property, Protocol, Relevance,
+    Canonical, ClockBound, Context, Event, Input, Mutants, NodeId, Nonce, Offers, OpId, Property, Protocol, Relevance,
     Span, Stream, Watch,
 };
 
 use crate::paxos::group::{self as paxos, Acceptor, PaxosGroup};
 use crate::seqpair::Checks;
 
+pub use apps::Application;
+pub use apps::message::{Answer, Item, Key, Operation, Reply, Request, Value};
 pub use group::Group;
 pub use log::Log;
 pub use lookup::Lookup;
@@ -172,6 +177,12 @@ pub enum Timer {
     Contact,
     /// At an acceptor of a Paxos group.
     Paxos(paxos::Timer),
+    /// At an Owner: an operation works on the key; or the task on the range of this number.
+    Work(Key),
+    /// At an Owner: the range's task is due next.
+    Task(RangeId),
+    /// At a Lookup: its frontend asks anew.
+    Retry,
 }
 
 /// What the Manager may do at any moment.
@@ -249,6 +260,29 @@ pub enum Observation {
     },
     /// A Lookup tells its application that everything is lost.
     Disconnected,
+    /// An Owner finds that it has held this lease without a break.
+    Continuous {
+        /// Of which range.
+        range: RangeId,
+        /// Which.
+        lease: Generation,
+    },
+    /// An Owner makes known what it did under this lease.
+    Exposed {
+        /// Of which range.
+        range: RangeId,
+        /// Which.
+        lease: Generation,
+    },
+    /// An Owner begins the range's periodic task.
+    TaskBegun(RangeId),
+    /// A frontend answers its client with what an Owner exposed.
+    Believed {
+        /// Of which range.
+        range: RangeId,
+        /// Under which lease.
+        lease: Generation,
+    },
     /// A Manager server leads from here on.
     Leads,
     /// It leads no longer.
@@ -378,8 +412,8 @@ impl Protocol for Leasing {
     type Timer = Timer;
     type Record = Record;
     type Durable = Durable;
-    type Operation = Never;
-    type Answer = Never;
+    type Operation = Operation;
+    type Answer = Answer;
     type Decision = Decision;
     type Observation = Observation;
     type Monitor = Monitor;
@@ -443,8 +477,26 @@ impl Protocol for Leasing {
         }
     }
 
+    fn operation_count(&self, node: NodeId) -> u32 {
+        let has_client = self.has_frontends() && self.role(node) == Role::Lookup;
+        if has_client { self.params.operations } else { 0 }
+    }
+
+    fn operation(&self, node: NodeId, op: OpId, _: Option<&Answer>, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        self.client_operation(node, op, draw)
+    }
+
+    fn recorded_call(&self, operation: &Operation) -> Option<Call> {
+        operation.recorded()
+    }
+
+    fn recorded_answer(&self, _: &Operation, answer: &Answer) -> Recorded {
+        answer.recorded()
+    }
+
     fn properties(&self) -> Vec<Property> {
-        monitor::properties()
+        let applications = apps::watched::properties().into_iter().chain(apps::watched::goals());
+        monitor::properties().into_iter().chain(applications).collect()
     }
 
     fn watch(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Self>, watch: &mut Watch<'_>) {
@@ -456,12 +508,17 @@ impl Protocol for Leasing {
             (State::Manager(manager), _) => manager.relevance(from, message, self),
             (State::Owner(owner), _) => owner.relevance(message, self),
             (State::Lookup(lookup), Message::LookupResponse { poll, .. }) => lookup.relevance(*poll),
+            (State::Lookup(lookup), Message::Reply(reply)) if !lookup.awaits_reply(reply.op) => Relevance::Dead,
             _ => Relevance::Always,
         }
     }
 
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
-        let mut classes: Vec<Vec<NodeId>> = vec![self.owners().collect(), self.lookups().collect()];
+        let mut classes: Vec<Vec<NodeId>> = vec![self.owners().collect()];
+        // Each frontend's client puts values of its own.
+        if !self.has_frontends() {
+            classes.push(self.lookups().collect());
+        }
         // Ballots order the servers of a Paxos group.
         if self.params.managers > 1 && !self.has_acceptors() {
             classes.push(self.managers().collect());

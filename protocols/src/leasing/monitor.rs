@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use seedbed_model::{Canonical, Event, NodeId, Property, Span, Watch};
 
+use super::apps::watched::Watched;
 use super::message::{Generation, RangeId};
 use super::{Leasing, Observation};
 
@@ -29,6 +30,8 @@ pub struct Monitor {
     leader: Option<NodeId>,
     /// Losses that a Lookup has yet to tell, each with its deadline's id. No map in it is empty.
     untold: BTreeMap<(NodeId, RangeId), BTreeMap<Generation, u32>>,
+    /// What those of the applications do.
+    apps: Watched,
 }
 
 /// The life of a generation: from its first holding to its loss.
@@ -92,6 +95,10 @@ pub(super) fn properties() -> Vec<Property> {
 
 impl Leasing {
     pub(super) fn fold(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Leasing>, watch: &mut Watch<'_>) {
+        let Monitor { lives, apps, .. } = monitor;
+        let holder =
+            |range: RangeId| lives.get(&range).and_then(|life| life.holder.map(|holder| (holder, life.generation)));
+        apps.fold(self, node, event, holder, watch);
         match event {
             Event::Observed(Observation::Held { range, generation, from, migrated }) => {
                 monitor.hold(node, *range, *generation, watch);
@@ -122,6 +129,7 @@ impl Leasing {
             Event::Crashed => self.crash(monitor, node, watch),
             Event::Healed if self.params.progress > Span::ZERO => watch.set_deadline(PROGRESS, self.params.progress),
             Event::Deadline(PROGRESS) => self.check_settled(monitor, watch),
+            Event::Deadline(id) if Watched::is_period(*id) => {}
             Event::Deadline(id) => self.miss(monitor, *id, watch),
             _ => {}
         }
@@ -158,6 +166,7 @@ impl Leasing {
         let lives: Vec<(RangeId, Life)> = monitor.lives.iter().map(|(range, life)| (*range, *life)).collect();
         for (range, life) in lives.into_iter().filter(|(_, life)| life.holder == Some(node)) {
             watch.reached("owner-restarted");
+            monitor.apps.lose(self, range, watch);
             self.lose(monitor, node, range, life.generation, watch);
         }
         monitor.disconnect(node, watch);

@@ -55,6 +55,31 @@ pub const STICK_TO_LEADER: &str = "stick-to-leader";
 /// A range that has an Owner is granted to another.
 pub const PARTITIONER_OVERLAPS: &str = "partitioner-overlaps";
 
+/// A lease check for an earlier moment looks at whether the range is held now, and not at the lease's number.
+pub const CONTINUOUS_BY_RANGE: &str = "continuous-by-range";
+/// Step 1 is left out: a server begins whatever it is asked.
+pub const NO_FIRST_CHECK: &str = "no-first-check";
+/// Step 2 is left out: a server believes what it stored under whichever lease.
+pub const STORED_UNCHECKED: &str = "stored-unchecked";
+/// Step 4 is left out: a server answers whatever became of its lease meanwhile.
+pub const NO_FINAL_CHECK: &str = "no-final-check";
+/// A server serves a request whichever lease it names.
+pub const ANY_LEASE_NUMBER: &str = "any-lease-number";
+/// A put that comes twice is done twice.
+pub const DONE_AGAIN: &str = "done-again";
+/// A frontend goes on asking for a put whose lease was lost.
+pub const PUT_AGAIN: &str = "put-again";
+/// A frontend believes an answer from state that it was told is lost.
+pub const ANSWER_AFTER_NEWS: &str = "answer-after-news";
+/// What an Owner hands over of a range leaves the application's state out.
+pub const STATE_LEFT_BEHIND: &str = "state-left-behind";
+/// A frontend keeps to itself what its Lookup tells it of losses.
+pub const NEWS_KEPT_BACK: &str = "news-kept-back";
+/// A server begins its task when it is granted the range.
+pub const TASK_AT_GRANT: &str = "task-at-grant";
+/// A server asks the upcalls, and not the library, whether a task is its own.
+pub const TASK_BY_UPCALL: &str = "task-by-upcall";
+
 const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> Mutant {
     Mutant { name, removes, outcome }
 }
@@ -62,6 +87,7 @@ const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> 
 const TWO_HOLD: Outcome = Outcome::Falls("single-copy");
 const REGAINED: Outcome = Outcome::Falls("generation-once");
 const UNTOLD: Outcome = Outcome::Falls("recovery-notification");
+const SOFT: Outcome = Outcome::Falls("soft-linearizable");
 const TWO_LEAD: Outcome = Outcome::Falls("one-leader");
 
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -146,5 +172,59 @@ pub(super) const MUTANTS: &[Mutant] = &[
         UNTOLD,
     ),
     mutant(NO_SNAPSHOT_DIFF, "a Lookup's comparison of a snapshot with the table it had (PRS §4.2)", UNTOLD),
+    mutant(
+        CONTINUOUS_BY_RANGE,
+        "the lease number in `check_lease_continuous` (Centrifuge Figure 8; PRS §2.2: \"an ownership handle consists of a key, a lease generation number, and the Manager's nonce\")",
+        Outcome::Falls("continuity"),
+    ),
+    mutant(
+        NO_FIRST_CHECK,
+        "step 1 of the template, the check that the request is at its Owner (PRS Figure 4, Centrifuge Figure 10)",
+        Outcome::Harmless(
+            "step 4 finds the same a little later; as the figure says, step 1 is to \"avoid wasted work\"",
+        ),
+    ),
+    mutant(
+        STORED_UNCHECKED,
+        "step 2, the discarding of state that was stored under another lease (PRS Figure 4, Centrifuge Figure 10)",
+        SOFT,
+    ),
+    mutant(
+        NO_FINAL_CHECK,
+        "step 4, the check that the lease covered the operation (PRS Figure 4, Centrifuge Figure 10)",
+        Outcome::Falls("covered"),
+    ),
+    mutant(
+        ANY_LEASE_NUMBER,
+        "the refusal of a request that names another lease than the one held (Centrifuge §3.2, last but one paragraph; our decision)",
+        SOFT,
+    ),
+    mutant(DONE_AGAIN, "what an item remembers of the puts done to it (our decision)", SOFT),
+    mutant(PUT_AGAIN, "the failing of a put whose lease was lost under way (PRS Figure 4, step 4; our decision)", SOFT),
+    mutant(
+        ANSWER_AFTER_NEWS,
+        "a frontend's look at what it was told is lost before it believes an answer (PRS §2.1; our decision)",
+        Outcome::Falls("loss-after-answer"),
+    ),
+    mutant(
+        STATE_LEFT_BEHIND,
+        "the moving of state with its lease (Centrifuge §2.1.2: \"so that they can move state with the lease\")",
+        SOFT,
+    ),
+    mutant(
+        NEWS_KEPT_BACK,
+        "the passing along of a loss to the client that is to put anew (PRS §2.1)",
+        Outcome::Unreachable("client-told"),
+    ),
+    mutant(
+        TASK_AT_GRANT,
+        "the waiting for a whole period after a grant before the task begins (PRS §3.4; our decision)",
+        Outcome::Falls("once-a-period"),
+    ),
+    mutant(
+        TASK_BY_UPCALL,
+        "the asking of the library before the task begins (PRS §2.2: \"the upcall by itself does not guarantee strong consistency\")",
+        Outcome::Falls("once-a-period"),
+    ),
     mutant(NO_CONTACT_TIMEOUT, "the declaring of everything as lost by a Lookup without contact (PRS §2.1)", UNTOLD),
 ];

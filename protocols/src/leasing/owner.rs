@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use seedbed_model::{Canonical, Context, NodeId, Nonce, Part, Relevance};
 
+use super::apps::Server;
+use super::apps::api::Handle;
+use super::apps::message::Cargo;
 use super::message::{Generation, ManagerNumber, Message, Offer, OwnerNumber, RangeId};
 use super::mutants::{
     HAND_OVER_UNDER_LEASE, MIGRATED_UNCHECKED, RENEWAL_AFTER_RESTART, STICK_TO_LEADER, TIMER_FROM_RECEIPT,
@@ -25,11 +28,13 @@ pub struct Owner {
     leader: Option<NodeId>,
     /// `[i]` belongs to range `i`.
     holdings: Vec<Part<Holding>>,
+    /// What the application has here.
+    pub(super) server: Server,
 }
 
 /// What an Owner has of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub(super) enum Holding {
+pub(crate) enum Holding {
     /// Nothing.
     Nothing,
     /// State without a lease: that of this generation, handed over.
@@ -44,6 +49,7 @@ impl Owner {
             link: Link::new(nonce, cx.node().0),
             leader: leasing.only_manager(),
             holdings: leasing.ranges().map(|_| Part::new(Holding::Nothing)).collect(),
+            server: Server::start(leasing),
         };
         owner.request(leasing, cx);
         owner
@@ -74,8 +80,10 @@ impl Owner {
 
     /// A lease whose timer is not armed has ended, whether or not its firing has come.
     fn forget_expired(&mut self, cx: &mut Cx<'_>) {
-        for (range, holding) in ids_mut(&mut self.holdings) {
+        let Owner { holdings, server, .. } = self;
+        for (range, holding) in ids_mut(holdings) {
             if **holding != Holding::Nothing && !cx.is_armed(&Timer::Lease(range)) {
+                server.ended(range, **holding, cx);
                 **holding = Holding::Nothing;
                 cx.cancel(Timer::Lease(range));
             }
@@ -106,10 +114,12 @@ impl Owner {
     fn take_in(&mut self, response: &Response<'_>, leasing: &Leasing, cx: &mut Cx<'_>) {
         self.forget_expired(cx);
         let mut must_tell = cx.is_armed(&Timer::BackOff(cx.node()));
-        for (range, holding) in ids_mut(&mut self.holdings) {
+        let Owner { holdings, server, .. } = self;
+        for (range, holding) in ids_mut(holdings) {
+            let mut place = Place { range, holding, server };
             let told = match response.moves.get(&range) {
-                Some(to) => hand_over(range, holding, *to, leasing, cx),
-                None => take_in_one(range, holding, response.leases.get(&range).copied(), leasing, cx),
+                Some(to) => place.hand_over(*to, leasing, cx),
+                None => place.take_in(response.leases.get(&range).copied(), leasing, cx),
             };
             must_tell |= told == Told::Must;
         }
@@ -120,7 +130,14 @@ impl Owner {
 
     /// Another Owner's state of a range, for which the Manager will give the lease once it knows. It is kept for as long as
     /// a lease, no longer: by then the Manager has given it up.
-    pub(super) fn on_hand_over(&mut self, range: RangeId, generation: Generation, leasing: &Leasing, cx: &mut Cx<'_>) {
+    pub(super) fn on_hand_over(
+        &mut self,
+        range: RangeId,
+        generation: Generation,
+        cargo: Cargo,
+        leasing: &Leasing,
+        cx: &mut Cx<'_>,
+    ) {
         self.forget_expired(cx);
         let Some(holding) = self.holdings.get_mut(usize::from(range.0)) else { return cx.mark("state of no range") };
         match **holding {
@@ -129,12 +146,19 @@ impl Owner {
             Holding::Received(_) | Holding::Nothing => {}
         }
         **holding = Holding::Received(generation);
+        self.server.receive(generation, cargo);
         cx.set(Timer::Lease(range), leasing.params.lease);
         self.request(leasing, cx);
     }
 
-    pub(super) fn on_lease_end(&mut self, range: RangeId) {
-        *self.holdings[usize::from(range.0)] = Holding::Nothing;
+    pub(super) fn on_lease_end(&mut self, range: RangeId, cx: &mut Cx<'_>) {
+        let holding = std::mem::replace(&mut *self.holdings[usize::from(range.0)], Holding::Nothing);
+        self.server.ended(range, holding, cx);
+    }
+
+    /// The generation of the lease that it holds now.
+    pub(super) fn held(&self, range: RangeId, cx: &mut Cx<'_>) -> Option<Generation> {
+        self.generation(range).filter(|_| cx.is_armed(&Timer::Lease(range)))
     }
 
     /// The generation of the range's lease: what a lapse of its timer ends.
@@ -177,73 +201,80 @@ enum Told {
     NeedNot,
 }
 
-fn take_in_one(
+/// A range at this Owner, while a response is taken in.
+struct Place<'a> {
     range: RangeId,
-    holding: &mut Holding,
-    offer: Option<Offer>,
-    leasing: &Leasing,
-    cx: &mut Cx<'_>,
-) -> Told {
-    match (*holding, offer) {
-        (Holding::Nothing | Holding::Received(_), None) => Told::NeedNot,
-        (Holding::Held(generation), Some(offer)) if offer.generation() == generation => renew(range, leasing, cx),
-        (Holding::Held(generation), None) => {
-            lose(range, generation, holding, cx);
-            Told::Must
-        }
-        (before, Some(Offer::Migrated { generation, from })) => {
-            let has_state = before == Holding::Received(from);
-            if !has_state && !leasing.mutants.has(MIGRATED_UNCHECKED) {
-                cx.mark("migrated-refused");
-                return Told::Must;
+    holding: &'a mut Holding,
+    server: &'a mut Server,
+}
+
+impl Place<'_> {
+    fn take_in(&mut self, offer: Option<Offer>, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
+        match (*self.holding, offer) {
+            (Holding::Nothing | Holding::Received(_), None) => Told::NeedNot,
+            (Holding::Held(generation), Some(offer)) if offer.generation() == generation => {
+                renew(self.range, leasing, cx)
             }
-            accept(
-                range,
-                holding,
-                Lease { generation, from: has_state.then_some(from), migrated: Some(from) },
-                leasing,
-                cx,
-            )
-        }
-        (_, Some(Offer::Renewal(_))) if !leasing.mutants.has(RENEWAL_AFTER_RESTART) => {
-            cx.mark("renewal-refused");
-            Told::Must
-        }
-        (before, Some(offer)) => {
-            if let Holding::Held(generation) = before {
-                lose(range, generation, holding, cx);
+            (Holding::Held(generation), None) => {
+                self.lose(generation, cx);
+                Told::Must
             }
-            accept(range, holding, Lease { generation: offer.generation(), from: None, migrated: None }, leasing, cx)
+            (before, Some(Offer::Migrated { generation, from })) => {
+                let has_state = before == Holding::Received(from);
+                if !has_state && !leasing.mutants.has(MIGRATED_UNCHECKED) {
+                    cx.mark("migrated-refused");
+                    return Told::Must;
+                }
+                self.accept(Lease { generation, from: has_state.then_some(from), migrated: Some(from) }, leasing, cx)
+            }
+            (_, Some(Offer::Renewal(_))) if !leasing.mutants.has(RENEWAL_AFTER_RESTART) => {
+                cx.mark("renewal-refused");
+                Told::Must
+            }
+            (before, Some(offer)) => {
+                if let Holding::Held(generation) = before {
+                    self.lose(generation, cx);
+                }
+                self.accept(Lease { generation: offer.generation(), from: None, migrated: None }, leasing, cx)
+            }
         }
     }
-}
 
-/// "Nodes are notified" of a transfer, "so that they can move state with the lease" (Centrifuge §2.1.2): first the lease is
-/// dropped, and then the state leaves.
-fn hand_over(range: RangeId, holding: &mut Holding, to: NodeId, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
-    let Holding::Held(generation) = *holding else { return Told::NeedNot };
-    cx.send(to, Message::HandOver { range, generation });
-    if leasing.mutants.has(HAND_OVER_UNDER_LEASE) {
-        return Told::NeedNot;
+    /// "Nodes are notified" of a transfer, "so that they can move state with the lease" (Centrifuge §2.1.2): first the lease
+    /// is dropped, and then the state leaves.
+    fn hand_over(&mut self, to: NodeId, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
+        let (range, Holding::Held(generation)) = (self.range, *self.holding) else { return Told::NeedNot };
+        let cargo = self.server.cargo(range, generation, leasing);
+        cx.send(to, Message::HandOver { range, generation, cargo });
+        if leasing.mutants.has(HAND_OVER_UNDER_LEASE) {
+            return Told::NeedNot;
+        }
+        *self.holding = Holding::Nothing;
+        cx.cancel(Timer::Lease(range));
+        cx.observe(Observation::Moved { range, generation });
+        self.server.revoked(range, cx);
+        Told::Must
     }
-    *holding = Holding::Nothing;
-    cx.cancel(Timer::Lease(range));
-    cx.observe(Observation::Moved { range, generation });
-    Told::Must
-}
 
-fn lose(range: RangeId, generation: Generation, holding: &mut Holding, cx: &mut Cx<'_>) {
-    *holding = Holding::Nothing;
-    cx.cancel(Timer::Lease(range));
-    cx.observe(Observation::Lost { range, generation });
-}
+    fn lose(&mut self, generation: Generation, cx: &mut Cx<'_>) {
+        *self.holding = Holding::Nothing;
+        cx.cancel(Timer::Lease(self.range));
+        cx.observe(Observation::Lost { range: self.range, generation });
+        self.server.revoked(self.range, cx);
+    }
 
-fn renew(range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
-    if may_date(leasing, cx) {
-        cx.mark("renewal");
+    fn accept(&mut self, lease: Lease, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
+        if !may_date(leasing, cx) {
+            cx.mark("grant-too-late");
+            return Told::Must;
+        }
+        let (range, Lease { generation, from, migrated }) = (self.range, lease);
+        *self.holding = Holding::Held(generation);
         date(range, leasing, cx);
+        cx.observe(Observation::Held { range, generation, from, migrated });
+        self.server.granted(Handle { range, lease: generation }, from, leasing, cx);
+        Told::NeedNot
     }
-    Told::NeedNot
 }
 
 /// A lease to be held, and whose state comes with it.
@@ -253,15 +284,11 @@ struct Lease {
     migrated: Option<Generation>,
 }
 
-fn accept(range: RangeId, holding: &mut Holding, lease: Lease, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
-    if !may_date(leasing, cx) {
-        cx.mark("grant-too-late");
-        return Told::Must;
+fn renew(range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) -> Told {
+    if may_date(leasing, cx) {
+        cx.mark("renewal");
+        date(range, leasing, cx);
     }
-    let Lease { generation, from, migrated } = lease;
-    *holding = Holding::Held(generation);
-    date(range, leasing, cx);
-    cx.observe(Observation::Held { range, generation, from, migrated });
     Told::NeedNot
 }
 

@@ -4,7 +4,7 @@ use seedbed_model::{Family, Mutant, Mutants, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 use super::mutants::MUTANTS;
-use super::{Leasing, partition};
+use super::{Application, Leasing, partition};
 
 /// At most so many Owners, and so many Lookups: their ids fit.
 const SIDE_COUNT_MAX: u16 = 30_000;
@@ -42,6 +42,9 @@ pub enum GroupKind {
     /// The Paxos group itself, its acceptors nodes beside the others: [`crate::paxos::group`].
     Paxos,
 }
+
+/// At most so many keys.
+const KEY_COUNT_MAX: u16 = 10_000;
 
 /// At most so many Manager servers.
 const MANAGER_COUNT_MAX: u16 = 16;
@@ -108,6 +111,24 @@ pub struct Params {
     /// After the last fault is healed, every range has an Owner and every Lookup in contact the newest table within this; 0s:
     /// it is not asked, as nothing drives a free assignment. See [`Params::progress_needed`].
     pub progress: Span,
+    /// Which service stands on the leases. `hash-table` needs Lookups, which are its frontends.
+    pub application: Application,
+    /// How many keys it has. 1 to 10,000.
+    pub keys: u16,
+    /// How many operations the client at each frontend invokes.
+    pub operations: u32,
+    /// At how many of the frontends clients put; the others' only get. 0: at all.
+    pub writers: u16,
+    /// Whether clients that put wait for the news that what they put is lost, and put anew then. Each has a key of its own.
+    pub republish: bool,
+    /// How long an operation or a task takes at an Owner.
+    pub work: Span,
+    /// How long a frontend waits after a refusal, or while there is no Owner ("a short backoff", PRS §2.1).
+    pub retry: Span,
+    /// How long a frontend waits for an answer before it asks again.
+    pub patience: Span,
+    /// How often a periodic task is due. More than `work`.
+    pub period: Span,
 }
 
 impl Default for Params {
@@ -139,6 +160,15 @@ impl Default for Params {
             log: 8,
             notice: Span::secs(160),
             progress: Span::ZERO,
+            application: Application::None,
+            keys: 1,
+            operations: 0,
+            writers: 0,
+            republish: false,
+            work: Span::millis(10),
+            retry: Span::millis(500),
+            patience: Span::secs(5),
+            period: Span::secs(60),
         }
     }
 }
@@ -231,6 +261,7 @@ impl Params {
             return Err(format!("the longest back-off, {back_off}, must be shorter than renew, {}", self.renew));
         }
         self.check_service()?;
+        self.check_application()?;
         if self.contact <= self.poll {
             return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
         }
@@ -239,6 +270,36 @@ impl Params {
 }
 
 impl Params {
+    fn check_application(&self) -> Result<(), String> {
+        if self.application == Application::None {
+            return match self.operations {
+                0 => Ok(()),
+                count => Err(format!("operations {count} without an application: application = \"hash-table\"")),
+            };
+        }
+        if !(1..=KEY_COUNT_MAX).contains(&self.keys) {
+            return Err(format!("keys {} must be 1 to {KEY_COUNT_MAX}", self.keys));
+        }
+        if [self.work, self.retry, self.patience].contains(&Span::ZERO) {
+            return Err("work, retry and patience must be positive".into());
+        }
+        match self.application {
+            Application::HashTable if self.lookups == 0 => {
+                Err("a hash table without a Lookup has no frontend: lookups = 1".into())
+            }
+            Application::HashTable if self.writers > self.lookups => {
+                Err(format!("writers {} exceed the frontends, which are the lookups: {}", self.writers, self.lookups))
+            }
+            Application::PeriodicTask if self.period <= self.work => {
+                Err(format!("period {} must be longer than work, {}", self.period, self.work))
+            }
+            Application::PeriodicTask if self.operations > 0 => {
+                Err(format!("operations {} of a task that has no clients: operations = 0", self.operations))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn check_service(&self) -> Result<(), String> {
         if self.progress > Span::ZERO && self.partitioner == PartitionerKind::Free {
             return Err("progress is asked, but nothing drives a free assignment: partitioner = \"hashing\"".into());

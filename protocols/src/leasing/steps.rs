@@ -67,11 +67,16 @@ impl Leasing {
             Input::Message { from, message: Message::LeaseResponse { pair, leases, moves } } => {
                 owner.on_response(from, &Response { pair, leases: &leases, moves: &moves }, self, cx);
             }
-            Input::Message { message: Message::HandOver { range, generation }, .. } => {
-                owner.on_hand_over(range, generation, self, cx);
+            Input::Message { message: Message::HandOver { range, generation, cargo }, .. } => {
+                owner.on_hand_over(range, generation, cargo, self, cx);
             }
+            Input::Message { from, message: Message::Request(request) } => {
+                owner.on_app_request(from, request, self, cx)
+            }
+            Input::Timer(Timer::Work(key)) => owner.on_work_end(key, self, cx),
+            Input::Timer(Timer::Task(range)) => owner.on_task_due(range, self, cx),
             Input::Timer(Timer::Renew | Timer::BackOff(_)) => owner.request(self, cx),
-            Input::Timer(Timer::Lease(range)) => owner.on_lease_end(range),
+            Input::Timer(Timer::Lease(range)) => owner.on_lease_end(range, cx),
             // Whether it is armed is all that counts.
             Input::Timer(Timer::Request) => {}
             _ => cx.mark("input out of place"),
@@ -82,10 +87,17 @@ impl Leasing {
         match input {
             Input::Message { from, message: Message::LookupResponse { poll, edition, news } } => {
                 lookup.on_response(from, poll, edition, news, self, cx);
+                lookup.pass_on_news(self, cx);
             }
             Input::Timer(Timer::Poll) => lookup.poll(self, cx),
-            Input::Timer(Timer::Contact) => lookup.on_contact_end(self, cx),
+            Input::Timer(Timer::Contact) => {
+                lookup.on_contact_end(self, cx);
+                lookup.pass_on_news(self, cx);
+            }
             Input::Timer(Timer::Asked) => {}
+            Input::Operation { op, operation } => lookup.on_operation(op, operation, self, cx),
+            Input::Message { message: Message::Reply(reply), .. } => lookup.on_reply(reply, self, cx),
+            Input::Timer(Timer::Retry) => lookup.ask(self, cx),
             _ => cx.mark("input out of place"),
         }
     }

@@ -1,0 +1,126 @@
+//! A frontend: it takes a client's operation to the Owner that its Lookup names, again and again (PRS §2.1, Centrifuge
+//! §3.1).
+
+use std::collections::BTreeMap;
+
+use seedbed_model::{Canonical, OpId};
+
+use super::Cx;
+use super::message::{Answer, Key, Operation, Reply, Request};
+use crate::leasing::message::{Generation, Message};
+use crate::leasing::{ANSWER_AFTER_NEWS, Leasing, Lookup, NEWS_KEPT_BACK, Observation, PUT_AGAIN, Timer};
+
+/// What a frontend keeps beside its Lookup.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub(crate) struct Frontend {
+    open: Option<Open>,
+    /// The leases under which its client put last, where it waits for the news of their loss.
+    kept: BTreeMap<Key, Generation>,
+}
+
+/// The operation under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Open {
+    op: OpId,
+    operation: Operation,
+    /// The lease under which a put was first asked for; `None` before that. What was asked later was under leases that
+    /// nothing was lost between.
+    first: Option<Generation>,
+}
+
+impl Lookup {
+    pub(crate) fn on_operation(&mut self, op: OpId, operation: Operation, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let Some(frontend) = &mut self.frontend else { return };
+        frontend.open = Some(Open { op, operation, first: None });
+        match operation {
+            Operation::Await(_) => {
+                self.tell(leasing, cx);
+            }
+            _ => self.ask(leasing, cx),
+        }
+    }
+
+    /// The upcall, on its way to the client that waits for it.
+    pub(crate) fn pass_on_news(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let waits = self.open().is_some_and(|open| matches!(open.operation, Operation::Await(_)));
+        if waits && !leasing.mutants.has(NEWS_KEPT_BACK) && self.tell(leasing, cx) {
+            cx.mark("client-told");
+        }
+    }
+
+    /// Answers a client that waits for news of a loss, if there was any.
+    fn tell(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) -> bool {
+        let (Some(frontend), Some(open)) = (&self.frontend, self.open()) else { return false };
+        let key = open.operation.key();
+        let is_kept = frontend.kept.get(&key).is_some_and(|lease| self.may_have(key, *lease, leasing));
+        if !is_kept {
+            self.answer(open.op, Answer::Told, cx);
+        }
+        !is_kept
+    }
+
+    /// Asks the Owner of the moment, which may refuse, and waits; or waits for there to be one.
+    pub(crate) fn ask(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let Some(open) = self.open() else { return };
+        let Open { op, operation, first } = open;
+        let is_put = matches!(operation, Operation::Put(..));
+        if is_put && first.is_some_and(|first| self.is_lost(operation.key(), first, leasing)) {
+            // What was asked may have been done; nothing that was asked can be done any more.
+            cx.mark("put-failed");
+            if !leasing.mutants.has(PUT_AGAIN) {
+                return self.answer(op, Answer::Failed, cx);
+            }
+        }
+        let Some((owner, lease)) = self.lookup(operation.key(), leasing) else {
+            cx.mark("nowhere-to-ask");
+            return cx.set(Timer::Retry, leasing.params.retry);
+        };
+        if is_put {
+            self.set_open(Open { first: Some(first.unwrap_or(lease)), ..open });
+        }
+        cx.send(owner, Message::Request(Request { op, operation, lease }));
+        cx.set(Timer::Retry, leasing.params.patience);
+    }
+
+    pub(crate) fn on_reply(&mut self, reply: Reply, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let Some(open) = self.open().filter(|open| open.op == reply.op) else { return cx.mark("reply-too-late") };
+        let Some((lease, answer)) = reply.result else {
+            return cx.set(Timer::Retry, leasing.params.retry);
+        };
+        let key = open.operation.key();
+        if !self.may_have(key, lease, leasing) {
+            cx.mark("reply-after-news");
+            if !leasing.mutants.has(ANSWER_AFTER_NEWS) {
+                return cx.set(Timer::Retry, leasing.params.retry);
+            }
+        }
+        cx.observe(Observation::Believed { range: leasing.range_of(key), lease });
+        if let Some(frontend) = self.frontend.as_mut().filter(|_| leasing.params.republish && answer == Answer::Put) {
+            frontend.kept.insert(key, lease);
+        }
+        self.answer(open.op, answer, cx);
+    }
+
+    /// Whether a reply to this operation would count.
+    pub(crate) fn awaits_reply(&self, op: OpId) -> bool {
+        self.open().is_some_and(|open| open.op == op)
+    }
+
+    fn answer(&mut self, op: OpId, answer: Answer, cx: &mut Cx<'_>) {
+        if let Some(frontend) = &mut self.frontend {
+            frontend.open = None;
+        }
+        cx.cancel(Timer::Retry);
+        cx.respond(op, answer);
+    }
+
+    fn open(&self) -> Option<Open> {
+        self.frontend.as_ref().and_then(|frontend| frontend.open)
+    }
+
+    fn set_open(&mut self, open: Open) {
+        if let Some(frontend) = &mut self.frontend {
+            frontend.open = Some(open);
+        }
+    }
+}
