@@ -52,6 +52,7 @@ pub fn shipped() -> Registry {
             "../fatlease",
             check,
             [
+                "began-anew",
                 "clock-beyond-bound",
                 "contention",
                 "crash-rejoin",
