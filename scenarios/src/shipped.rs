@@ -60,6 +60,7 @@ pub fn shipped() -> Registry {
             "../fatlease",
             check,
             [
+                "began-anew",
                 "clock-beyond-bound",
                 "contention",
                 "crash-rejoin",
