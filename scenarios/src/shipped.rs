@@ -32,6 +32,7 @@ pub fn shipped() -> Registry {
                 "datacenter",
                 "dying-owner",
                 "hash-table",
+                "hash-table-race",
                 "hash-table-steady",
                 "joining",
                 "late-messages",
