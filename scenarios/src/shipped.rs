@@ -36,6 +36,7 @@ pub fn shipped() -> Registry {
                 "group-minority",
                 "group-restarts",
                 "hash-table",
+                "hash-table-race",
                 "hash-table-steady",
                 "joining",
                 "late-messages",

@@ -11,7 +11,13 @@
 //! - `message`: keys, values, operations, what frontends and servers send each other
 //! - `watched`: what must hold of all this
 //!
+//! Every step of the template is needed. Step 1 is there not only "to avoid wasted work", as PRS Figure 4 says: where stale
+//! state is found by the number of step 1, as in Centrifuge Figure 10, a request that comes late or to the wrong Owner would
+//! discard what is valid (`no-first-check`; then `stored-unchecked`, `no-final-check`, `continuous-by-range`).
+//!
 //! Decisions where the papers are open:
+//! - *a loss is a delete at its instant*, neither earlier nor later, and the demonic client of PRS §2.4 issues no other: what is
+//!   found after a loss is nothing, until it is put anew. A clean migration deletes nothing;
 //! - *steps 3 and 4 are one instant*, at the end of the time that an operation takes: what is stored is stored under a lease
 //!   that is held, and a put that was overtaken by a loss leaves nothing behind. Figure 4 stores and then checks, which can
 //!   put an old value over a newer one of a later lease;
