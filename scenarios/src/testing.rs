@@ -13,6 +13,7 @@
 //! }
 //! ```
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use seedbed_model::{Kind, Outcome};
@@ -119,27 +120,44 @@ pub fn replay_exactly(registry: &Registry, protocol: &str) -> usize {
 /// Seeds of a scenario that are looked at for a fall.
 const SEED_COUNT: u64 = 60;
 
-/// Shrinks falls of each mutant of a protocol, in at most `scenario_count` scenarios and `fall_count` seeds of each, and takes
-/// each step out of what is left: without it nothing may fall. What came of each, in words.
+/// How many falls are shrunk, at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Mutants of each property.
+    pub mutants: usize,
+    /// Scenarios of each mutant.
+    pub scenarios: usize,
+    /// Seeds of each scenario.
+    pub falls: usize,
+}
+
+/// Shrinks falls of a protocol's mutants, and takes each step out of what is left: without it nothing may fall. What came of
+/// each, in words.
 ///
 /// # Panics
 /// If one does not shrink, or to a run that is not 1-minimal.
-pub fn shrink_minimally(registry: &Registry, protocol: &str, scenario_count: usize, fall_count: usize) -> Vec<String> {
+pub fn shrink_minimally(registry: &Registry, protocol: &str, sample: Sample) -> Vec<String> {
     let (library, entry) = opened(registry, protocol);
     let face = entry.face.as_ref();
     let quick = quick(&library, entry);
     let mut shrunk = Vec::new();
-    for mutant in face.mutants().iter().filter(|mutant| matches!(mutant.outcome, Outcome::Falls(_))) {
+    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+    for mutant in face.mutants() {
+        let Outcome::Falls(property) = mutant.outcome else { continue };
+        if taken.get(property).is_some_and(|count| *count >= sample.mutants) {
+            continue;
+        }
         let falls = |scenario: &Scenario, seed: u64| {
             let setup = Setup { mutants: vec![mutant.name.to_owned()], ..scenario.setup.clone() };
             let run = face.simulate(&setup, &scenario.settings, Seed::Number(seed)).expect("its mutants are right");
             !run.violations.is_empty()
         };
         let falling = quick.iter().map(|scenario| {
-            let seeds = (0..SEED_COUNT).filter(|seed| falls(scenario, *seed)).take(fall_count);
+            let seeds = (0..SEED_COUNT).filter(|seed| falls(scenario, *seed)).take(sample.falls);
             (scenario, seeds.collect::<Vec<u64>>())
         });
-        for (scenario, seeds) in falling.filter(|(_, seeds)| !seeds.is_empty()).take(scenario_count) {
+        for (scenario, seeds) in falling.filter(|(_, seeds)| !seeds.is_empty()).take(sample.scenarios) {
+            *taken.entry(property).or_default() += 1;
             shrunk.extend(seeds.into_iter().map(|seed| shrink_one(face, scenario, mutant.name, seed)));
         }
     }

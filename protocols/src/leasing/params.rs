@@ -121,7 +121,8 @@ pub struct Params {
     pub writers: u16,
     /// Whether clients that put wait for the news that what they put is lost, and put anew then. Each has a key of its own.
     pub republish: bool,
-    /// How long an operation or a task takes at an Owner.
+    /// How long an operation or a task takes at an Owner. Positive where there is an application; as 0 otherwise, it and the
+    /// following are no spans that anything in a run takes.
     pub work: Span,
     /// How long a frontend waits after a refusal, or while there is no Owner ("a short backoff", PRS §2.1).
     pub retry: Span,
@@ -165,10 +166,10 @@ impl Default for Params {
             operations: 0,
             writers: 0,
             republish: false,
-            work: Span::millis(10),
-            retry: Span::millis(500),
-            patience: Span::secs(5),
-            period: Span::secs(60),
+            work: Span::ZERO,
+            retry: Span::ZERO,
+            patience: Span::ZERO,
+            period: Span::ZERO,
         }
     }
 }
@@ -280,10 +281,13 @@ impl Params {
         if !(1..=KEY_COUNT_MAX).contains(&self.keys) {
             return Err(format!("keys {} must be 1 to {KEY_COUNT_MAX}", self.keys));
         }
-        if [self.work, self.retry, self.patience].contains(&Span::ZERO) {
-            return Err("work, retry and patience must be positive".into());
+        if self.work == Span::ZERO {
+            return Err("work must be positive where there is an application".into());
         }
         match self.application {
+            Application::HashTable if [self.retry, self.patience].contains(&Span::ZERO) => {
+                Err("retry and patience must be positive where there is a hash table".into())
+            }
             Application::HashTable if self.lookups == 0 => {
                 Err("a hash table without a Lookup has no frontend: lookups = 1".into())
             }

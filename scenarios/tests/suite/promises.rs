@@ -1,5 +1,6 @@
 //! What holds of every shipped protocol, as of a user's own: see `seedbed::testing`.
 
+use seedbed::testing::Sample;
 use seedbed::{shipped, testing};
 
 /// What no mutant is declared to break, and why.
@@ -32,20 +33,20 @@ fn runs_of_shipped_scenarios_replay_exactly() {
     assert!(fell > 20, "{fell} of the sample fall");
 }
 
-#[test]
-fn a_fall_of_each_mutant_shrinks_to_a_minimal_run() {
+fn shrunk(sample: Sample) -> Vec<String> {
     let registry = shipped();
-    let shrunk = registry.names().into_iter().flat_map(|protocol| testing::shrink_minimally(&registry, protocol, 1, 1));
-    let shrunk: Vec<String> = shrunk.collect();
-    assert!(shrunk.len() >= 15, "these mutants fall in the simulator: {shrunk:#?}");
+    registry.names().into_iter().flat_map(|protocol| testing::shrink_minimally(&registry, protocol, sample)).collect()
+}
+
+#[test]
+fn a_fall_of_each_property_shrinks_to_a_minimal_run() {
+    let shrunk = shrunk(Sample { mutants: 1, scenarios: 1, falls: 1 });
+    assert!(shrunk.len() >= 15, "these properties fall in the simulator: {shrunk:#?}");
 }
 
 #[test]
 #[ignore = "shrinks some hundred runs: minutes: .ci/run --full, in its step sweeps"]
 fn falls_of_each_mutant_in_every_scenario_shrink_to_minimal_runs() {
-    let registry = shipped();
-    let shrunk =
-        registry.names().into_iter().flat_map(|protocol| testing::shrink_minimally(&registry, protocol, usize::MAX, 3));
-    let shrunk: Vec<String> = shrunk.collect();
+    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: usize::MAX, falls: 3 });
     assert!(shrunk.len() > 50, "{shrunk:#?}");
 }

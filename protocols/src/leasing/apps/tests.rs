@@ -341,7 +341,9 @@ fn applications_that_make_no_sense_are_refused() {
     let deaf = build(Params { lookups: 0, ..table() });
     assert_eq!(deaf, "a hash table without a Lookup has no frontend: lookups = 1");
     assert_eq!(build(Params { keys: 0, ..table() }), "keys 0 must be 1 to 10000");
-    assert_eq!(build(Params { work: Span::ZERO, ..table() }), "work, retry and patience must be positive");
+    assert_eq!(build(Params { work: Span::ZERO, ..table() }), "work must be positive where there is an application");
+    let hasty = build(Params { retry: Span::ZERO, ..table() });
+    assert_eq!(hasty, "retry and patience must be positive where there is a hash table");
     let writers = build(Params { writers: 3, ..table() });
     assert_eq!(writers, "writers 3 exceed the frontends, which are the lookups: 2");
     let busy = Params { application: Application::PeriodicTask, operations: 0, period: Span::ticks(1), ..table() };
