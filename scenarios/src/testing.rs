@@ -129,6 +129,8 @@ pub struct Sample {
     pub scenarios: usize,
     /// Seeds of each scenario.
     pub falls: usize,
+    /// Steps of each run: what a try costs.
+    pub steps: u64,
 }
 
 /// Shrinks falls of a protocol's mutants, and takes each step out of what is left: without it nothing may fall. What came of
@@ -150,7 +152,7 @@ pub fn shrink_minimally(registry: &Registry, protocol: &str, sample: Sample) -> 
         let falls = |scenario: &Scenario, seed: u64| {
             let setup = Setup { mutants: vec![mutant.name.to_owned()], ..scenario.setup.clone() };
             let run = face.simulate(&setup, &scenario.settings, Seed::Number(seed)).expect("its mutants are right");
-            !run.violations.is_empty()
+            !run.violations.is_empty() && run.steps <= sample.steps
         };
         let falling = quick.iter().map(|scenario| {
             let seeds = (0..SEED_COUNT).filter(|seed| falls(scenario, *seed)).take(sample.falls);

@@ -65,8 +65,24 @@ fn counted(results: &str) -> (u64, u64, usize) {
 #[test]
 fn a_campaign_of_ten_thousand_runs_is_a_page_of_its_own() {
     let folder = Folder::new("page-campaign");
-    let campaign = "run leasing seqpair --seeds 0..900 --mutant no-sequence-pairs --html @/page --json @/results.json";
-    let (code, said) = run(&folder, campaign);
+    let scenarios = [
+        "asymmetric",
+        "dying-owner",
+        "joining",
+        "late-messages",
+        "lookup-cut-off",
+        "manager-crash",
+        "owner-crash",
+        "partition",
+        "paused-owner",
+        "race",
+        "rough-links",
+        "steady",
+    ]
+    .map(|name| format!("leasing/{name}"))
+    .join(" ");
+    let flags = "--seeds 0..900 --mutant no-sequence-pairs --html @/page --json @/results.json";
+    let (code, said) = run(&folder, &format!("run {scenarios} seqpair {flags}"));
     assert_eq!(code, exit::SAFETY, "{said}");
     let (runs, fell, kinds) = counted(&folder.read("results.json"));
     assert!(runs >= 10_000 && fell >= 1_000 && kinds >= 20, "{runs} runs, of which {fell} fell in {kinds} kinds");

@@ -40,13 +40,13 @@ fn shrunk(sample: Sample) -> Vec<String> {
 
 #[test]
 fn a_fall_of_each_property_shrinks_to_a_minimal_run() {
-    let shrunk = shrunk(Sample { mutants: 1, scenarios: 1, falls: 1 });
+    let shrunk = shrunk(Sample { mutants: 1, scenarios: 1, falls: 1, steps: 600 });
     assert!(shrunk.len() >= 15, "these properties fall in the simulator: {shrunk:#?}");
 }
 
 #[test]
 #[ignore = "shrinks some hundred runs: minutes: .ci/run --full, in its step sweeps"]
 fn falls_of_each_mutant_in_every_scenario_shrink_to_minimal_runs() {
-    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: usize::MAX, falls: 3 });
+    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: usize::MAX, falls: 3, steps: u64::MAX });
     assert!(shrunk.len() > 50, "{shrunk:#?}");
 }
