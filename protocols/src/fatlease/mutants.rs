@@ -16,9 +16,9 @@
 //! | INITIATE 22 | λ ← p.λ_acc, over or not | acceptors that refuse what is over never let the instance end | on to the next instance when λ_acc is over on every clock | `printed-proposes-what-is-over` | `progress`, in the simulator |
 //! | INITIATE 29 | p_l ← (λ, λ, b, i) | a late majority overwrites what the own acceptor has voted for since, in a later instance | the proposer learns as anyone does | `printed-success-overwrites` | `lease-invariant`, 21, `late` |
 //! | PREPARE 3 | OUTDATED if i < p_l.i ∧ λ_lrn = ⊥ | a proposer of an old instance gets ACK where the new one is complete | OUTDATED whenever i < p_l.i | `printed-outdated-if-incomplete` | harmless: ACCEPT 28 refuses it |
-//! | PREPARE 3, as the text reads | … ∧ λ_lrn ≠ ⊥ | the same where the new one is not complete | the same | `text-outdated-if-complete` | harmless, likewise |
+//! | PREPARE 3, as the text reads | … ∧ λ_lrn ≠ ⊥ | the same where the new one is not complete | the same | `text-outdated-if-complete` | nothing at the bounds, likewise; `not-forgotten` in the simulator (`give-up`) |
 //! | PREPARE 7 to 9 | p_l ← (⊥, ⊥, b, i) for a larger i | a lease that is valid is forgotten, by its owner too | the reject rule (§4.4), and the previous lease is kept (§4.3) | `printed-prepare-jumps` | `not-forgotten`, 10, `renewal` |
-//! | ACCEPT 31 to 33 | p_l ← (⊥, λ, b, i) for a larger i | the same without a PREPARE | the same | `printed-accept-jumps` | harmless: the proposer has no majority of promises there |
+//! | ACCEPT 31 to 33 | p_l ← (⊥, λ, b, i) for a larger i | the same without a PREPARE | the same | `printed-accept-jumps` | nothing at the bounds: the proposer has no majority of promises there; `lease-invariant` in regular Paxos (`paxos-crash`) |
 //! | ACCEPT 36 to 38 | λ_acc ← λ, b stays | a proposer below the vote finds it, above it does not | b is raised | `printed-accept-keeps-ballot` | `lease-invariant`, 16, `ballots` |
 //! | ACCEPT 36 | any λ is accepted | a message from before everything was forgotten is a vote in an instance that began anew | not what is past on the own clock | `printed-accept-outdated` | `lease-invariant`, 22, `late-vote-after-crash` |
 //! | ACCEPT 36 to 38 | λ_lrn stays | what was learned in an instance of that number hides a vote of the new count, if votes are believed settled by it | no vote for another while it may be valid, else λ_lrn ← ⊥ | `printed-accept-keeps-learned` | harmless: votes count by themselves. Without the refusal, λ_lrn ← ⊥ is worse than the print: `accept-forgets-learned` falls |
@@ -46,7 +46,7 @@
 //! | `as-published-invalidation` | `not-forgotten`, 18 | INVALIDATE 7: who hears INV skips an instance; PREPARE 7 to 9: its PREPARE takes the valid lease there | INV names the instance that is given up; the reject rule |
 //! | `as-published-invalidation-late` | `not-forgotten`, 19 | INVALIDATE 7, INV 11 to 14: a late INV takes another owner's lease | INV takes the lease that it names |
 //! | `as-published-crash` | `restart-forgets`, 19 | CHECK 29: at c = t a host that is back completes what it asked for before | a lease is over at its end |
-//! | `as-published-crash-late` | `lease-invariant`, 17 | ACCEPT 36, CHECK 29: an acceptor that is back votes twice at c = t for proposals whose promises it forgot | what is past its end is not accepted |
+//! | `as-published-crash-late` | `restart-forgets` and `lease-invariant`, 17 | ACCEPT 36, CHECK 29: an acceptor that is back votes twice at c = t for proposals whose promises it forgot | what is past its end is not accepted |
 //! | `as-published-notice` | `loss-noticed`, 16 | CHECK 39: at c = t hosts are still told of a lease that was lost | a lease is over at its end |
 //!
 //! # Regular Paxos
