@@ -92,7 +92,7 @@ pub fn shipped() -> Registry {
                 "as-published-invalidation-late",
                 "as-published-notice"
             ],
-            experiments["batch", "disk", "hosts"]
+            experiments["batch", "cells", "disk", "hosts"]
         ))
         .with::<ManagerGroup>(files!(
             "../manager-group",

@@ -481,6 +481,11 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
 
     pub(crate) fn finish(mut self, end: End, seed: Seed, plan: &Plan) -> Run {
         self.digest_block();
+        if let Some(tracer) = self.tracer.filter(|_| end != End::Panicked) {
+            for node in (0..self.names.len() as u16).map(NodeId) {
+                tracer.left(node, &self.world.hosts[node.index()]);
+            }
+        }
         let (at_ns, step) = (self.world.driver.now, self.steps);
         Run {
             seed,

@@ -1,8 +1,8 @@
-//! How long messages and records are.
+//! How long messages, records and nodes are.
 
-use seedbed_model::{Canonical, Encoder, Protocol};
+use seedbed_model::{Canonical, Encoder, Host, Protocol};
 
-/// Says how long messages and records are: as the protocol states, else as their canonical encodings are [bytes].
+/// Says how long messages, records and nodes are: as the protocol states, else as their canonical encodings are [bytes].
 pub struct Sizer<P> {
     protocol: P,
     encoder: Encoder,
@@ -24,6 +24,11 @@ impl<P: Protocol> Sizer<P> {
     pub fn record(&mut self, record: &P::Record) -> u64 {
         let stated = self.protocol.record_size(record);
         stated.unwrap_or_else(|| self.length(record))
+    }
+
+    /// What a node holds, volatile state and what is on its disk, as its canonical encoding is long [bytes].
+    pub fn host(&mut self, host: &Host<P>) -> u64 {
+        self.length(host)
     }
 
     fn length(&mut self, value: &impl Canonical) -> u64 {

@@ -15,6 +15,11 @@ pub trait Tracer<P: Protocol> {
     fn after(&mut self, at_ns: u64, node: NodeId, host: &Host<P>, timers: &Timers<P::Timer>) {
         let _ = (at_ns, node, host, timers);
     }
+
+    /// The run is over: how it leaves the node. Called for each node in order, but not after a panic.
+    fn left(&mut self, node: NodeId, host: &Host<P>) {
+        let _ = (node, host);
+    }
 }
 
 /// A tracer that keeps what it sees.

@@ -2,6 +2,7 @@
 //!
 //! One test, alone in its process: the allocator counts what every thread does.
 
+#[path = "promises/common.rs"]
 mod common;
 #[path = "../examples/ping_pong/mod.rs"]
 mod ping_pong;

@@ -70,6 +70,9 @@ pub(super) struct PlotEntry {
     pub(super) nodes: Vec<String>,
     #[serde(default)]
     pub(super) peak: bool,
+    /// Divided by the value of what varies.
+    #[serde(default)]
+    pub(super) each: bool,
     #[serde(default)]
     pub(super) logarithmic: bool,
     #[serde(default)]

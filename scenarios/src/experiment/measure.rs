@@ -24,6 +24,8 @@ pub(crate) enum Quantity {
     Received,
     /// Bytes that the nodes write to their disks [kB/s].
     Written,
+    /// What the nodes hold at the end of the run, volatile state and records, as their canonical encodings are long [B].
+    State,
     /// The share of the time that the nodes' steps take, of one processor each, by the cost of a step [%].
     Busy,
 }
@@ -36,6 +38,7 @@ impl Quantity {
             Quantity::Rate => "1/s",
             Quantity::Span => "ms",
             Quantity::Sent | Quantity::Received | Quantity::Written => "kB/s",
+            Quantity::State => "B",
             Quantity::Busy => "%",
         }
     }
@@ -45,7 +48,9 @@ impl Quantity {
         match self {
             Quantity::Count => (false, true),
             Quantity::Rate | Quantity::Span => (true, true),
-            Quantity::Sent | Quantity::Received | Quantity::Written | Quantity::Busy => (false, false),
+            Quantity::Sent | Quantity::Received | Quantity::Written | Quantity::State | Quantity::Busy => {
+                (false, false)
+            }
         }
     }
 }
@@ -133,8 +138,10 @@ impl<'m> Gauge<'m> {
         let from = mark(&self.measure.from).map_or(Some(0), |taken| taken.map(|taken| taken.first));
         let to = mark(&self.measure.to).map_or(Some(end), |taken| taken.map(|taken| taken.last));
         let counted = mark(&self.measure.to).flatten().map_or(0, |taken| taken.count);
-        if self.measure.quantity == Quantity::Count {
-            return Some(counted * 1_000);
+        match self.measure.quantity {
+            Quantity::Count => return Some(counted * 1_000),
+            Quantity::State => return Some(self.total * 1_000),
+            _ => {}
         }
         let span = to?.checked_sub(from?).filter(|span| *span > 0)?;
         let in_window = self.at_last.unwrap_or(self.total).saturating_sub(self.at_first.unwrap_or(0));
@@ -144,7 +151,7 @@ impl<'m> Gauge<'m> {
         };
         let second = Span::secs(1).0;
         Some(match self.measure.quantity {
-            Quantity::Count => unreachable!("a count needs no time"),
+            Quantity::Count | Quantity::State => unreachable!("it needs no time"),
             Quantity::Span => span / 1_000,
             Quantity::Rate => (u128::from(counted) * u128::from(second) * 1_000 / u128::from(span)) as u64,
             // Bytes a second are thousandths of kB/s.
@@ -190,6 +197,13 @@ impl<P: Protocol> Tracer<P> for Meter<'_, P> {
     fn after(&mut self, at_ns: u64, node: NodeId, _: &Host<P>, _: &Timers<P::Timer>) {
         for gauge in self.gauges.iter_mut().filter(|gauge| gauge.sees(Quantity::Busy, node)) {
             gauge.add(at_ns, 1);
+        }
+    }
+
+    fn left(&mut self, node: NodeId, host: &Host<P>) {
+        let mut size = None;
+        for gauge in self.gauges.iter_mut().filter(|gauge| gauge.sees(Quantity::State, node)) {
+            gauge.total += *size.get_or_insert_with(|| self.sizer.host(host));
         }
     }
 }

@@ -133,7 +133,9 @@ impl<'f> Experiment<'f> {
         let mut curve = |line: &Line| {
             let points = line.places.iter().filter_map(|place| {
                 let found = by_place.next().unwrap_or_default();
-                point(place.at, found.iter().map(|values| values[index]))
+                let divisor = if plot.each { place.at.0.max(1_000) } else { 1_000 };
+                let each = |value: u64| (u128::from(value) * 1_000 / u128::from(divisor)) as u64;
+                point(place.at, found.iter().map(|values| values[index].map(each)))
             });
             Curve { name: line.name.clone(), points: points.collect() }
         };

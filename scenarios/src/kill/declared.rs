@@ -1,6 +1,6 @@
 //! What must come of a mutant, tried: the explorer at the bounds that claim it, the simulator over quick scenarios.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use seedbed_model::explore::Strategy;
 use seedbed_model::record::{Detection, Kill};
@@ -16,6 +16,7 @@ use crate::exploration::Exploration;
 use crate::face::Setup;
 use crate::file::Expect;
 use crate::library::{Bound, Scenario};
+use crate::seeds::SeedRange;
 use crate::stopwatch::Deadline;
 
 /// The goal that the mutant must make unreachable.
@@ -82,48 +83,72 @@ impl Trial<'_> {
         Ok(detection)
     }
 
-    /// The quick scenarios that hold without the mutant, until one detects it.
+    /// The quick scenarios that hold without the mutant, until one detects it: the first seeds of each, then more of each, so
+    /// that those which never show it do not keep back the one that soon does.
     fn simulate(&self, mutant: &Mutant, deadline: Deadline, console: &Console<'_>) -> Result<Detection, BadInput> {
-        let mut detection = Detection::default();
-        for scenario in &self.scenarios {
-            detection.tried += 1;
-            let (seeds, found) = self.sweep(mutant, scenario, deadline, console)?;
-            detection.effort += seeds;
-            detection.unknown |= found.is_none() && seeds < self.seeds.count();
-            if found.is_some() {
-                detection.place = Some(scenario.name.clone());
-                detection.found = found;
-                break;
+        let mut detection = Detection { tried: self.scenarios.len() as u32, ..Detection::default() };
+        let mut reached = vec![false; self.scenarios.len()];
+        let mut from = self.seeds.from;
+        while from < self.seeds.to {
+            let to = round_end(self.seeds, from);
+            for (scenario, reached) in self.scenarios.iter().zip(&mut reached) {
+                let swept = self.sweep(mutant, scenario, from..to, deadline, console)?;
+                detection.effort += swept.count;
+                *reached |= swept.reached;
+                let goal = goal_of(mutant).filter(|goal| scenario.goals.iter().any(|other| other == goal));
+                let is_cut = swept.fell.is_none() && swept.count < to - from;
+                detection.unknown |= is_cut;
+                let missed = goal.filter(|_| to == self.seeds.to && !is_cut && !*reached);
+                detection.found = swept.fell.or(missed.map(str::to_owned));
+                if detection.found.is_some() {
+                    detection.place = Some(scenario.name.clone());
+                    return Ok(detection);
+                }
             }
+            from = to;
         }
         Ok(detection)
     }
 
-    /// The seeds until something falls. How many, and what fell.
+    /// The seeds until something falls.
     fn sweep(
         &self,
         mutant: &Mutant,
         scenario: &Scenario,
+        seeds: Range<u64>,
         deadline: Deadline,
         console: &Console<'_>,
-    ) -> Result<(u64, Option<String>), BadInput> {
+    ) -> Result<Swept, BadInput> {
         let setup = Setup::without(&scenario.setup, mutant);
+        let first = seeds.start - self.seeds.from;
         let meter = console.meter(&format!("{} without {}", scenario.name, mutant.name), Some(self.seeds.count()));
-        let (mut count, mut found, mut reached) = (0, None, false);
+        let mut swept = Swept::default();
         let goal = goal_of(mutant);
-        let range = self.seeds.from..self.seeds.to;
-        let swept = self.face.sweep(&setup, &scenario.settings, range, self.jobs, &mut |run| {
-            count += 1;
-            meter.at(count);
-            reached |= goal.is_some_and(|goal| run.reached.contains_key(goal));
-            found = run.violations.into_iter().next().map(|fell| fell.violation.property);
-            if found.is_some() || deadline.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let result = self.face.sweep(&setup, &scenario.settings, seeds, self.jobs, &mut |run| {
+            swept.count += 1;
+            meter.at(first + swept.count);
+            swept.reached |= goal.is_some_and(|goal| run.reached.contains_key(goal));
+            swept.fell = run.violations.into_iter().next().map(|fell| fell.violation.property);
+            if swept.fell.is_some() || deadline.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        swept.map_err(|why| BadInput::file(&scenario.name, why))?;
-        let missed = goal
-            .filter(|goal| !reached && count == self.seeds.count() && scenario.goals.iter().any(|other| other == goal));
-        Ok((count, found.or(missed.map(str::to_owned))))
+        result.map_err(|why| BadInput::file(&scenario.name, why))?;
+        Ok(swept)
     }
+}
+
+/// Some seeds of a scenario.
+#[derive(Default)]
+struct Swept {
+    count: u64,
+    fell: Option<String>,
+    /// Whether the goal was that the mutant must make unreachable.
+    reached: bool,
+}
+
+/// Where the round that begins at `from` ends: each is three times as long as all before it, the first is of four.
+fn round_end(seeds: SeedRange, from: u64) -> u64 {
+    let done = from - seeds.from;
+    seeds.to.min(from + (3 * done).max(4))
 }
 
 /// What the two detections amount to, and whether it is what was declared.

@@ -1,15 +1,13 @@
 //! A protocol embedded in another behaves as it does alone: same states, disks, messages and observations after the
 //! same script.
 
-mod walk;
-
+use crate::walk::{Faults, Walk, end_of};
 use proptest::prelude::*;
 use seedbed_model::{
     Canonical, Choice, Context, Embedding, Envelope, Event, Family, Input, Local, Mutants, Named, NodeId, Nonce,
     Offers, OpId, Property, Protocol, ScriptStep, Stamp, Stream, Surroundings, Ticket, Watch,
 };
 use seedbed_protocols::basics::{echo, paxos};
-use walk::{Faults, Walk, end_of};
 
 /// Embeds `Q` and adds nothing but a name to what it sends, sets and writes.
 #[derive(Clone)]

@@ -1,15 +1,13 @@
 //! Encodings and renamings of the small protocols' types: what fingerprints, pinned files and the explorer rely on.
 
-mod walk;
-
 use std::collections::BTreeMap;
 
+use crate::walk::renamed;
 use proptest::prelude::*;
 use seedbed_model::{Data, Decoder, NodeId, Nonce, Renaming, Stamp, TagSpace, encoding};
 use seedbed_protocols::basics::paxos::message::{Ballot, Durable, Message, Proposal, Record, Timer, Value};
 use seedbed_protocols::basics::request::RequestId;
 use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos};
-use walk::renamed;
 
 /// Bytes as encodings have them: mostly small.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {

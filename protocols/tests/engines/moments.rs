@@ -1,19 +1,13 @@
 //! Explorations from a moment of a run: the same states as from the start where they begin there, falls that really happen, and
 //! the point from which a fall cannot be avoided.
 
+use crate::build;
 use seedbed_model::explore::{
     Aids, Avoidance, Bounds, Exploration, Moment, Pace, Strategy, Verdict, avoidance, explore, explore_from,
 };
-use seedbed_model::{
-    Choice, ExactScript, ExactStep, Family, Local, Mutants, NodeClock, NodeId, Protocol, Span, exact, replay_exact,
-};
+use seedbed_model::{Choice, ExactScript, ExactStep, Local, NodeClock, NodeId, Protocol, Span, exact, replay_exact};
 use seedbed_protocols::basics::{lease_stamps, lease_timers, paxos};
 use seedbed_protocols::leasing;
-
-fn build<F: Family>(params: F::Params, mutants: &[&str]) -> F::Protocol {
-    let mutants = Mutants::named(F::mutants(), mutants.iter().copied()).expect("the mutants are known");
-    F::build(&params, mutants).expect("the parameters make sense")
-}
 
 fn leases(mutants: &[&str]) -> (lease_timers::LeaseTimers, Bounds) {
     let protocol = build::<lease_timers::LeaseTimers>(Default::default(), mutants);

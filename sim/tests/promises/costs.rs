@@ -1,8 +1,6 @@
 //! What steps, messages and records cost: queues that delay and change nothing.
 
-mod common;
-
-use common::{Message, Probe, Step, assert_quiet, only, steady, traced, traced_plan};
+use crate::common::{Message, Probe, Step, assert_quiet, only, steady, traced, traced_plan};
 use seedbed_model::{Choice, Effect, Local, NodeId, Ratio, Span};
 use seedbed_sim::{Costs, DiskTimes, Fault, Plan, Settings, uncertifiable};
 

@@ -1,17 +1,15 @@
 //! The small protocols under random walks: properties hold, walks replay, and what protocols promise of their messages,
 //! names and encodings is true.
 
-mod walk;
-
 use std::collections::BTreeMap;
 
+use crate::walk::{Faults, Permuting, Walk, end_of, fixed_picks, renamed};
 use proptest::prelude::*;
 use seedbed_model::{
     Context, Data, Effect, Family, Host, Input, Mutants, NodeId, Protocol, Relevance, Renaming, Script, ScriptStep,
     Span, Stamp, Surroundings, decoding, encoding, replay,
 };
 use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos};
-use walk::{Faults, Permuting, Walk, end_of, fixed_picks, renamed};
 
 fn whole<F: Family<Protocol = F> + Protocol>(params: &F::Params) -> F {
     F::build(params, Mutants::none()).expect("the parameters make sense")

@@ -1,8 +1,6 @@
 //! What links do to messages, each promise both ways.
 
-mod common;
-
-use common::{Message, Probe, Step, assert_quiet, only, settings, steady, traced, traced_plan};
+use crate::common::{Message, Probe, Step, assert_quiet, only, settings, steady, traced, traced_plan};
 use seedbed_model::{Choice, Effect, NodeId, Ratio, Span};
 use seedbed_sim::{Fault, Network, Plan, Settings, Ways};
 

@@ -1,8 +1,6 @@
 //! Settings and plans come back from the text that a file holds.
 
-mod common;
-
-use common::{Probe, everything};
+use crate::common::{Probe, everything};
 use proptest::prelude::*;
 use seedbed_model::{Ratio, Span};
 use seedbed_sim::{

@@ -1,8 +1,6 @@
 //! What disks promise, each both ways.
 
-mod common;
-
-use common::{Observation, Probe, Step, assert_quiet, only, settings, traced_plan};
+use crate::common::{Observation, Probe, Step, assert_quiet, only, settings, traced_plan};
 use seedbed_model::{Choice, Effect, Local, NodeId, Ratio, Span, Stream};
 use seedbed_sim::{DiskTimes, Fault, Plan, Settings};
 

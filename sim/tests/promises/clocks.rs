@@ -1,10 +1,8 @@
 //! Jumps of clocks: stamps move, timers do not.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::only;
+use crate::common::only;
 use seedbed_model::{
     Canonical, Choice, ClockBound, Context, Effect, Event, Input, Local, Named, Never, NodeId, Nonce, Protocol, Ratio,
     Span, Stamp, replay,

@@ -6,7 +6,7 @@ use seedbed_protocols::fatlease::{FaTLease, Params, Variant};
 use serde::Deserialize;
 
 /// What `seedbed check` explores.
-const CHECK: &str = include_str!("../../scenarios/fatlease/check.toml");
+const CHECK: &str = include_str!("../../../scenarios/fatlease/check.toml");
 
 #[derive(Deserialize)]
 struct CheckFile {

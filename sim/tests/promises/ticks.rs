@@ -1,8 +1,6 @@
 //! Runs in tick mode are scripts that replay.
 
-mod common;
-
-use common::{Probe, everything, explorable, hostile};
+use crate::common::{Probe, everything, explorable, hostile};
 use seedbed_model::explore::{Bounds, accepts};
 use seedbed_model::{Ratio, Span, replay};
 use seedbed_sim::{End, Recorder, Seed, Settings, plan, simulate, uncertifiable};

@@ -1,8 +1,6 @@
 //! Runs as exact scripts, and what is left of those that fall.
 
-mod common;
-
-use common::{Probe, everything, hostile, steady};
+use crate::common::{Probe, everything, hostile, steady};
 use seedbed_model::{Choice, ExactScript, ExactStep, Move, NodeClock, Span, replay_exact};
 use seedbed_sim::shrink::{Budget, Shrunk, needless, shrink};
 use seedbed_sim::{Run, Seed, Settings, record, signature};

@@ -1,8 +1,6 @@
 //! The fault models, each promise both ways.
 
-mod common;
-
-use common::{
+use crate::common::{
     Message, Observation, Probe, Step, Timer, assert_quiet, everything, hostile, only, settings, steady, traced,
     traced_plan,
 };

@@ -1,19 +1,13 @@
 //! The explorer and the plain world hold each other to account.
 
-mod walk;
-
+use crate::build;
+use crate::walk::fixed_picks;
 use proptest::prelude::*;
 use seedbed_model::explore::{Bounds, Clock, Strategy, Verdict, Walk, accepts, explore};
 use seedbed_model::script::{self, Scripted};
-use seedbed_model::{Family, Mutants, Plain, Protocol, Ratio, Script, Span, apply, replay};
+use seedbed_model::{Plain, Protocol, Ratio, Script, Span, apply, replay};
 use seedbed_protocols::basics::{echo, lease_stamps, lease_timers, paxos, register};
 use seedbed_protocols::{leasing, seqpair};
-use walk::fixed_picks;
-
-fn build<F: Family>(params: F::Params, mutants: &[&str]) -> F::Protocol {
-    let mutants = Mutants::named(F::mutants(), mutants.iter().copied()).expect("the mutants are known");
-    F::build(&params, mutants).expect("the parameters make sense")
-}
 
 fn echo() -> echo::Echo {
     build::<echo::Echo>(echo::Params { clients: 2, ..Default::default() }, &[])

@@ -1,11 +1,9 @@
 //! Runs end as they say, twice the same, on any number of threads, watched or not.
 
-mod common;
-
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{Probe, assert_quiet, hostile, settings, traced};
+use crate::common::{Probe, assert_quiet, hostile, settings, traced};
 use seedbed_model::{Canonical, Context, Input, Never, NodeId, Nonce, Protocol, Span};
 use seedbed_sim::{End, Recorder, Run, Seed, Settings, check_determinism, simulate, sweep};
 
@@ -16,7 +14,7 @@ fn a_run_ends_after_both_phases_and_reports_its_marks() {
     assert_eq!(run.now_ns, Span::secs(90).0);
     assert_eq!(run.steps, steps.last().expect("steps").number);
     assert!(run.reached["pong"] > 100 && run.reached["echo"] > 20);
-    assert_eq!(run.messages, steps.iter().filter_map(common::Step::arrival).count() as u64);
+    assert_eq!(run.messages, steps.iter().filter_map(crate::common::Step::arrival).count() as u64);
 }
 
 #[test]

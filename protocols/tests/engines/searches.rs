@@ -3,17 +3,13 @@
 
 use std::io::{self, Write};
 
+use crate::build;
+use seedbed_model::Protocol;
 use seedbed_model::explore::{
     Aids, Bounds, Clock, Exploration, Frontier, Keeper, Kept, Order, Shelf, Strategy, Verdict, explore, explore_aided,
 };
-use seedbed_model::{Family, Mutants, Protocol};
 use seedbed_protocols::basics::{lease_timers, paxos};
 use seedbed_protocols::seqpair;
-
-fn build<F: Family>(params: F::Params, mutants: &[&str]) -> F::Protocol {
-    let mutants = Mutants::named(F::mutants(), mutants.iter().copied()).expect("the mutants are known");
-    F::build(&params, mutants).expect("the parameters make sense")
-}
 
 fn small_paxos(mutants: &[&str]) -> (paxos::Paxos, Bounds) {
     let params = paxos::Params { servers: 3, clients: 2, rounds: 1, ..Default::default() };

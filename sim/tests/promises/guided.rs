@@ -1,10 +1,8 @@
 //! Guided campaigns: the same for any number of threads, and each of their runs one of its own.
 
-mod common;
-
 use std::ops::ControlFlow;
 
-use common::{Probe, explorable, hostile, settings, traced, traced_plan};
+use crate::common::{Probe, explorable, hostile, settings, traced, traced_plan};
 use seedbed_model::{Canonical, Context, Event, Input, Never, NodeId, Nonce, Property, Protocol, Ratio, Span, Watch};
 use seedbed_sim::{Guidance, Plan, Run, Turn, guide, plan, simulate_plan, sweep};
 
@@ -64,7 +62,8 @@ fn before_a_turn_a_run_is_as_it_was_and_after_it_another() {
         let (_, straight) = traced_plan(&protocol, &hostile(), &before, seed);
         let turned = Plan { turns: vec![Turn { at, seed: 1_000 + seed, sharp: seed % 2 == 0 }], ..before };
         let (_, other) = traced_plan(&protocol, &hostile(), &turned, seed);
-        let told = |steps: &[common::Step]| steps.iter().map(|step| (step.at, step.choice.clone())).collect::<Vec<_>>();
+        let told =
+            |steps: &[crate::common::Step]| steps.iter().map(|step| (step.at, step.choice.clone())).collect::<Vec<_>>();
         let (straight, other) = (told(&straight), told(&other));
         let early = straight.iter().take_while(|(when, _)| *when < at).count();
         assert_eq!(straight[..early], other[..early], "seed {seed}");
