@@ -29,11 +29,23 @@ pub(crate) fn heading(plot: &Plot) -> String {
     if plot.unit.is_empty() { plot.title.clone() } else { format!("{} [{}]", plot.title, plot.unit) }
 }
 
+/// Columns that a terminal has room for.
+const WIDTH_MAX: usize = 100;
+
+/// Where the headings would make it too wide, they are numbered and said above it.
 fn table(plot: &Plot, label: &str) -> String {
-    let rows = table_cells(plot, label);
+    let mut rows = table_cells(plot, label);
+    let mut text = String::new();
+    if rows[0].iter().map(|heading| heading.chars().count() + 2).sum::<usize>() > WIDTH_MAX {
+        for (index, heading) in rows[0].iter_mut().enumerate() {
+            let short = if index == 0 { "at".to_owned() } else { format!("({index})") };
+            text.push_str(&format!("{short:>5}  {heading}\n"));
+            *heading = short;
+        }
+    }
     let mut table = Table::bare(&vec![Side::Right; rows[0].len()], 0);
     rows.into_iter().for_each(|row| table.row(row));
-    table.text()
+    text + &table.text()
 }
 
 /// The headings, and a row for each value of what varies.
@@ -82,7 +94,7 @@ mod tests {
             curves: vec![curve("ours", &[(1_000, 110_250), (2_000, 1_110_000)])],
             paper: vec![curve("theirs", &[(2_000, 112_000)])],
         };
-        let record = ExperimentRecord {
+        let mut record = ExperimentRecord {
             header: Header::new("experiment", "unknown"),
             name: "parking/gates".into(),
             title: "How long?".into(),
@@ -112,5 +124,17 @@ gates   ours  paper: theirs
 DOES NOT SHOW: it is flat (0.0 to 2.0 ms; wanted at most 1 ms)
 ";
         assert_eq!(summary(&record), expected);
+        record.plots[0].curves[0].name =
+            "a name that is as long as a line of the paper, and says all that is to be said".into();
+        let wide = "\
+duration [ms]
+   at  gates
+  (1)  a name that is as long as a line of the paper, and says all that is to be said
+  (2)  paper: theirs
+at    (1)  (2)
+ 1  110.2    -
+ 2  1,110  112
+";
+        assert!(summary(&record).contains(wide), "{}", summary(&record));
     }
 }
