@@ -6,6 +6,7 @@
 mod file;
 mod measure;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use seedbed_model::record::{Curve, ExperimentRecord, Header, Milli, Plot, Point, Shown};
@@ -16,7 +17,7 @@ pub(crate) use measure::{Measure, measured};
 
 use crate::console::Console;
 use crate::exit::{self, BadInput, unknown};
-use crate::face::{Face, Setup};
+use crate::face::{Face, Setup, fits};
 use crate::file::Source;
 use crate::library;
 use file::{ExperimentFile, PlotEntry, Shows};
@@ -59,7 +60,8 @@ impl<'f> Experiment<'f> {
         library::same_protocol(face, &file.protocol, source)?;
         let lines = lines(face, &file, source)?;
         let plots: Vec<PlotEntry> = file.plot.iter().map(|plot| plot.get_ref().clone()).collect();
-        let measures = file.plot.iter().map(|plot| measure(plot, source)).collect::<Result<_, _>>()?;
+        let nodes = nodes(face, &lines, source)?;
+        let measures = file.plot.iter().map(|plot| measure(plot, &nodes, source)).collect::<Result<_, _>>()?;
         for shows in &file.shows {
             known(shows, &lines, &plots, source)?;
         }
@@ -235,8 +237,24 @@ fn set([params, settings]: &mut [Table; 2], path: &str, value: &Value) -> Result
     Err(advice())
 }
 
-fn measure(plot: &Spanned<PlotEntry>, source: &Source) -> Result<Measure, BadInput> {
+/// Of a protocol's nodes a refusal says so many.
+const NODES_SAID_MAX: usize = 12;
+
+/// The names of all nodes of all that runs.
+fn nodes(face: &dyn Face, lines: &[Line], source: &Source) -> Result<BTreeSet<String>, BadInput> {
+    let mut nodes = BTreeSet::new();
+    for place in lines.iter().flat_map(|line| &line.places) {
+        nodes.extend(face.describe(&place.setup).map_err(|why| source.whole(why))?.nodes);
+    }
+    Ok(nodes)
+}
+
+fn measure(plot: &Spanned<PlotEntry>, nodes: &BTreeSet<String>, source: &Source) -> Result<Measure, BadInput> {
     let entry = plot.get_ref();
+    if let Some(name) = entry.nodes.iter().find(|name| !nodes.iter().any(|node| fits(name, node))) {
+        let known: Vec<&str> = nodes.iter().map(String::as_str).take(NODES_SAID_MAX).collect();
+        return Err(source.at(plot.span(), unknown("node", name, &known)));
+    }
     let (needs_from, needs_to) = entry.measure.needs();
     if needs_from && entry.from.is_none() || needs_to && entry.to.is_none() {
         let marks = if needs_from { "the marks `from` and `to`" } else { "the mark `to`" };

@@ -122,6 +122,38 @@ fn a_run_that_falls_measures_nothing() {
     assert!(said.contains("answered-after-healing fell"), "{said}");
 }
 
+/// Of what a node holds at the end, each client takes its share.
+#[test]
+fn what_nodes_hold_is_measured_for_each_of_what_varies() {
+    let folder = Folder::new("experiment-state");
+    let state = LOSS.replace("measure = \"sent\"", "measure = \"state\"");
+    folder.write("echo/experiments/loss.toml", &state);
+    let (code, whole) = run(&folder, &format!("--json {}", folder.path("whole.json")));
+    assert_eq!(code, exit::EXPECTED, "{whole}");
+    folder.write(
+        "echo/experiments/loss.toml",
+        &state.replace("nodes = [\"server\"]", "nodes = [\"server\"]\neach = true"),
+    );
+    run(&folder, &format!("--json {}", folder.path("each.json")));
+    let points = |name: &str| {
+        let record: Value = serde_json::from_str(&folder.read(name)).unwrap();
+        let points = record["plots"][1]["curves"][0]["points"].as_array().unwrap().clone();
+        points.iter().map(|point| point["mean"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let (whole, each) = (points("whole.json"), points("each.json"));
+    assert!(whole[0] > 0.0 && whole[0] == each[0], "of one client: {whole:?}, {each:?}");
+    assert!((whole[2] / 16.0 - each[2]).abs() < 0.001, "of sixteen: {whole:?}, {each:?}");
+}
+
+#[test]
+fn an_experiment_on_a_node_that_is_not_there_is_refused() {
+    let folder = Folder::new("experiment-node");
+    folder.write("echo/experiments/loss.toml", &LOSS.replace("[\"server\"]", "[\"servant\"]"));
+    let (code, said) = run(&folder, "");
+    assert_eq!(code, exit::BAD_INPUT, "{said}");
+    assert!(said.contains("no node `servant`; did you mean `server`?"), "{said}");
+}
+
 #[test]
 fn a_negotiation_takes_two_round_trips_as_in_the_paper() {
     let (code, said) = testing::command(&shipped(), &["experiment", "fatlease/hosts"]);
