@@ -1,5 +1,6 @@
 //! Experiments: what is measured, what they are said to show, and their pages.
 
+use seedbed::model::record::Milli;
 use seedbed::{exit, shipped, testing};
 use serde_json::Value;
 
@@ -138,11 +139,12 @@ fn what_nodes_hold_is_measured_for_each_of_what_varies() {
     let points = |name: &str| {
         let record: Value = serde_json::from_str(&folder.read(name)).unwrap();
         let points = record["plots"][1]["curves"][0]["points"].as_array().unwrap().clone();
-        points.iter().map(|point| point["mean"].as_f64().unwrap()).collect::<Vec<_>>()
+        let mean = |point: &Value| serde_json::from_value::<Milli>(point["mean"].clone()).unwrap().0;
+        points.iter().map(mean).collect::<Vec<_>>()
     };
     let (whole, each) = (points("whole.json"), points("each.json"));
-    assert!(whole[0] > 0.0 && whole[0] == each[0], "of one client: {whole:?}, {each:?}");
-    assert!((whole[2] / 16.0 - each[2]).abs() < 0.001, "of sixteen: {whole:?}, {each:?}");
+    assert!(whole[0] > 0 && whole[0] == each[0], "of one client: {whole:?}, {each:?}");
+    assert_eq!(whole[2] / 16, each[2], "of sixteen");
 }
 
 #[test]
