@@ -43,17 +43,22 @@ pub fn shipped() -> Registry {
                 "leader-crash",
                 "leader-late",
                 "leader-paused",
+                "live-mesh",
+                "live-mesh-race",
                 "lookup-cut-off",
                 "manager-crash",
                 "owner-crash",
                 "partition",
                 "paused-owner",
                 "periodic-task",
+                "queue",
                 "race",
                 "rack-reset",
                 "republish",
                 "rough-links",
-                "steady"
+                "steady",
+                "topics",
+                "topics-unchecked"
             ],
             pinned["crisscross"]
         ))

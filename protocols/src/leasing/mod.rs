@@ -98,7 +98,9 @@ use crate::paxos::group::{self as paxos, Acceptor, PaxosGroup};
 use crate::seqpair::Checks;
 
 pub use apps::Application;
-pub use apps::message::{Answer, Item, Key, Operation, Reply, Request, Value};
+pub use apps::message::{
+    Answer, Content, Entry, Item, Key, Operation, Push, Queue, Recipient, Reply, Request, Topic, Value,
+};
 pub use group::Group;
 pub use log::Log;
 pub use lookup::Lookup;
@@ -287,6 +289,10 @@ pub enum Observation {
     Leads,
     /// It leads no longer.
     Deposed,
+    /// A frontend gives its client what was published.
+    Delivered(Push),
+    /// A frontend tells its client that it may have missed something under the key.
+    Missed(Key),
 }
 
 /// Whether a node that dropped a message must wait before it sends anew.
@@ -315,7 +321,15 @@ impl Leasing {
     fn candidates(&self, range: RangeId) -> impl Iterator<Item = NodeId> + use<> {
         let (owners, ranges) = (u32::from(self.params.owners), u32::from(self.params.ranges));
         let first = if self.params.candidates == 0 { 0 } else { u32::from(range.0) * owners / ranges };
-        (0..owners).map(move |place| NodeId(((first + place) % owners) as u16 + 1))
+        let pools = self.params.pools;
+        let all = (0..owners).map(move |place| NodeId(((first + place) % owners) as u16 + 1));
+        all.filter(move |owner| pools == 1 || (owner.0 - 1) % u16::from(pools) == u16::from(range.0 % pools))
+    }
+
+    /// The Owners of each pool.
+    fn pools(&self) -> impl Iterator<Item = Vec<NodeId>> + use<'_> {
+        let pools = u16::from(self.params.pools);
+        (0..pools).map(move |pool| self.owners().filter(|owner| (owner.0 - 1) % pools == pool).collect())
     }
 
     fn lookups(&self) -> impl Iterator<Item = NodeId> + use<> {
@@ -482,8 +496,8 @@ impl Protocol for Leasing {
         if has_client { self.params.operations } else { 0 }
     }
 
-    fn operation(&self, node: NodeId, op: OpId, _: Option<&Answer>, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
-        self.client_operation(node, op, draw)
+    fn operation(&self, node: NodeId, op: OpId, last: Option<&Answer>, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        self.client_operation(node, op, last, draw)
     }
 
     fn recorded_call(&self, operation: &Operation) -> Option<Call> {
@@ -514,7 +528,7 @@ impl Protocol for Leasing {
     }
 
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
-        let mut classes: Vec<Vec<NodeId>> = vec![self.owners().collect()];
+        let mut classes: Vec<Vec<NodeId>> = self.pools().collect();
         // Each frontend's client puts values of its own.
         if !self.has_frontends() {
             classes.push(self.lookups().collect());

@@ -129,7 +129,7 @@ impl Leasing {
             Event::Crashed => self.crash(monitor, node, watch),
             Event::Healed if self.params.progress > Span::ZERO => watch.set_deadline(PROGRESS, self.params.progress),
             Event::Deadline(PROGRESS) => self.check_settled(monitor, watch),
-            Event::Deadline(id) if Watched::is_period(*id) => {}
+            Event::Deadline(id) if Watched::is_own(*id) => {}
             Event::Deadline(id) => self.miss(monitor, *id, watch),
             _ => {}
         }
@@ -140,7 +140,7 @@ impl Leasing {
             life.holder = life.holder.filter(|holder| (*holder, life.generation) != (node, generation));
         }
         let mut id = monitor.next_id();
-        for lookup in self.lookups() {
+        for lookup in self.lookups().chain(self.owners().filter(|_| self.servers_look_up())) {
             if monitor.told.get(&(lookup, range)).is_some_and(|told| *told <= generation) {
                 let followed = self.follow(monitor, Untold { lookup, range, generation }, id, watch);
                 id += u32::from(followed == Followed::Yes);
@@ -166,7 +166,7 @@ impl Leasing {
         let lives: Vec<(RangeId, Life)> = monitor.lives.iter().map(|(range, life)| (*range, *life)).collect();
         for (range, life) in lives.into_iter().filter(|(_, life)| life.holder == Some(node)) {
             watch.reached("owner-restarted");
-            monitor.apps.lose(self, range, watch);
+            monitor.apps.crashed(self, range, life.generation, watch);
             self.lose(monitor, node, range, life.generation, watch);
         }
         monitor.disconnect(node, watch);

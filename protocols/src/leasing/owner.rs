@@ -49,7 +49,7 @@ impl Owner {
             link: Link::new(nonce, cx.node().0),
             leader: leasing.only_manager(),
             holdings: leasing.ranges().map(|_| Part::new(Holding::Nothing)).collect(),
-            server: Server::start(leasing),
+            server: Server::start(leasing, nonce, cx),
         };
         owner.request(leasing, cx);
         owner
@@ -171,6 +171,9 @@ impl Owner {
 
     /// What a response in flight can still do here.
     pub(super) fn relevance(&self, message: &Message, leasing: &Leasing) -> Relevance<Message> {
+        if let (Message::LookupResponse { poll, .. }, Some(lookup)) = (message, &self.server.lookup) {
+            return lookup.relevance(*poll);
+        }
         let Message::LeaseResponse { pair, leases, moves } = message else { return Relevance::Live };
         let checks = leasing.owner_checks();
         match self.link.relevance(*pair, checks) {

@@ -75,6 +75,9 @@ pub struct Params {
     pub ranges: u8,
     /// How many Lookups. At most 30,000.
     pub lookups: u16,
+    /// How many pools of Owners, each with a namespace of its own at the one Manager service (Centrifuge §2.1.2). Owners,
+    /// ranges and keys are dealt out to them by turns.
+    pub pools: u8,
     /// To how many of the Owners that could have it a free range is offered at most: in the order of their ids, round
     /// from a place that belongs to the range. 0: to all of them, whose number times that of the ranges the Manager then
     /// weighs in each of its steps.
@@ -111,13 +114,13 @@ pub struct Params {
     /// After the last fault is healed, every range has an Owner and every Lookup in contact the newest table within this; 0s:
     /// it is not asked, as nothing drives a free assignment. See [`Params::progress_needed`].
     pub progress: Span,
-    /// Which service stands on the leases. `hash-table` needs Lookups, which are its frontends.
+    /// Which service stands on the leases. All but `periodic-task` need Lookups, which are their frontends.
     pub application: Application,
-    /// How many keys it has. 1 to 10,000.
+    /// How many keys or topics it has. 1 to 10,000.
     pub keys: u16,
     /// How many operations the client at each frontend invokes.
     pub operations: u32,
-    /// At how many of the frontends clients put; the others' only get. 0: at all.
+    /// At how many of the frontends clients put or publish; the others' only get or subscribe. 0: at all, and they do both.
     pub writers: u16,
     /// Whether clients that put wait for the news that what they put is lost, and put anew then. Each has a key of its own.
     pub republish: bool,
@@ -130,6 +133,9 @@ pub struct Params {
     pub patience: Span,
     /// How often a periodic task is due. More than `work`.
     pub period: Span,
+    /// Whether subscriptions never change: each topic has one subscriber for ever, and what is published need not come where
+    /// the lease is (PRS §3.1).
+    pub fixed_subscriptions: bool,
 }
 
 impl Default for Params {
@@ -146,6 +152,7 @@ impl Default for Params {
             owners: 2,
             ranges: 1,
             lookups: 1,
+            pools: 1,
             candidates: 0,
             partitioner: PartitionerKind::Free,
             migration: false,
@@ -170,6 +177,7 @@ impl Default for Params {
             retry: Span::ZERO,
             patience: Span::ZERO,
             period: Span::ZERO,
+            fixed_subscriptions: false,
         }
     }
 }
@@ -262,6 +270,7 @@ impl Params {
             return Err(format!("the longest back-off, {back_off}, must be shorter than renew, {}", self.renew));
         }
         self.check_service()?;
+        self.check_pools()?;
         self.check_application()?;
         if self.contact <= self.poll {
             return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
@@ -285,20 +294,62 @@ impl Params {
             return Err("work must be positive where there is an application".into());
         }
         match self.application {
-            Application::HashTable if [self.retry, self.patience].contains(&Span::ZERO) => {
-                Err("retry and patience must be positive where there is a hash table".into())
-            }
-            Application::HashTable if self.lookups == 0 => {
-                Err("a hash table without a Lookup has no frontend: lookups = 1".into())
-            }
-            Application::HashTable if self.writers > self.lookups => {
-                Err(format!("writers {} exceed the frontends, which are the lookups: {}", self.writers, self.lookups))
-            }
+            service if service.has_frontends() => self.check_frontends(),
             Application::PeriodicTask if self.period <= self.work => {
                 Err(format!("period {} must be longer than work, {}", self.period, self.work))
             }
             Application::PeriodicTask if self.operations > 0 => {
                 Err(format!("operations {} of a task that has no clients: operations = 0", self.operations))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_pools(&self) -> Result<(), String> {
+        let Params { pools, ranges, owners, .. } = *self;
+        let services = if self.application == Application::LiveMesh { 3 } else { pools };
+        if pools != services {
+            return Err(format!("pools {pools} for the services of live-mesh: pools = {services}"));
+        }
+        if pools == 0 || !ranges.is_multiple_of(pools) || owners < u16::from(pools) {
+            return Err(format!("pools {pools} must divide ranges {ranges}, and not exceed owners {owners}"));
+        }
+        Ok(())
+    }
+
+    fn check_frontends(&self) -> Result<(), String> {
+        let service = self.application.words();
+        if [self.retry, self.patience].contains(&Span::ZERO) {
+            return Err(format!("retry and patience must be positive where there is {service}"));
+        }
+        if self.lookups == 0 {
+            return Err(format!("{service} without a Lookup has no frontend: lookups = 1"));
+        }
+        if self.writers > self.lookups {
+            return Err(format!(
+                "writers {} exceed the frontends, which are the lookups: {}",
+                self.writers, self.lookups
+            ));
+        }
+        if self.application == Application::LiveMesh {
+            if u32::from(self.keys) != u32::from(self.lookups) * 3 {
+                return Err(format!(
+                    "keys {} must be three for each frontend's device: {}",
+                    self.keys,
+                    self.lookups * 3
+                ));
+            }
+            if self.writers == 0 || self.writers >= self.lookups {
+                return Err(format!("writers {} must be some of the {} frontends", self.writers, self.lookups));
+            }
+        }
+        let subscribers = self.lookups - self.writers;
+        match self.fixed_subscriptions {
+            true if self.application != Application::PublishSubscribe => {
+                Err("fixed-subscriptions without subscriptions: application = \"publish-subscribe\"".into())
+            }
+            true if subscribers != self.keys => {
+                Err(format!("fixed-subscriptions with {subscribers} subscribers of {} topics: one of each", self.keys))
             }
             _ => Ok(()),
         }

@@ -23,14 +23,36 @@ pub trait Partitioner: Send + Sync + std::fmt::Debug {
 
 /// The partitioner that the parameters ask for.
 pub(super) fn of(params: &Params) -> Option<Arc<dyn Partitioner>> {
-    let owners = (1..=params.owners).map(NodeId);
+    if params.pools == 1 {
+        return of_pool(params, (1..=params.owners).map(NodeId).collect());
+    }
+    let pools = u16::from(params.pools);
+    let of_pool = |pool: u16| {
+        let owners = (1..=params.owners).map(NodeId).filter(|owner| (owner.0 - 1) % pools == pool);
+        of_pool(params, owners.collect())
+    };
+    let namespaces: Option<Vec<_>> = (0..pools).map(of_pool).collect();
+    namespaces.map(|namespaces| -> Arc<dyn Partitioner> { Arc::new(Namespaces(namespaces)) })
+}
+
+fn of_pool(params: &Params, owners: Vec<NodeId>) -> Option<Arc<dyn Partitioner>> {
     match params.partitioner {
         PartitionerKind::Free => None,
-        PartitionerKind::Fixed => Some(Arc::new(Fixed { owners: owners.collect() })),
+        PartitionerKind::Fixed => Some(Arc::new(Fixed { owners })),
         PartitionerKind::Hashing => {
-            let counts = owners.map(|owner| (owner, VIRTUAL_NODES)).collect();
+            let counts = owners.into_iter().map(|owner| (owner, VIRTUAL_NODES)).collect();
             Some(Arc::new(ConsistentHashing::new(params.ranges, &counts)))
         }
+    }
+}
+
+/// "A set of namespaces, one for each pool" (Centrifuge §2.1.2), whose ranges are dealt out by turns: a partitioner for each.
+#[derive(Debug, Clone)]
+struct Namespaces(Vec<Arc<dyn Partitioner>>);
+
+impl Partitioner for Namespaces {
+    fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId> {
+        self.0[usize::from(range.0) % self.0.len()].owner_of(range, is_live)
     }
 }
 
