@@ -38,6 +38,7 @@ pub fn shipped() -> Registry {
                 "hash-table",
                 "hash-table-race",
                 "hash-table-steady",
+                "instant-messaging",
                 "joining",
                 "late-messages",
                 "leader-crash",
@@ -56,9 +57,12 @@ pub fn shipped() -> Registry {
                 "rack-reset",
                 "republish",
                 "rough-links",
+                "rss-processor",
+                "sectioned-document",
                 "steady",
                 "topics",
-                "topics-unchecked"
+                "topics-unchecked",
+                "zipf"
             ],
             pinned["crisscross"]
         ))

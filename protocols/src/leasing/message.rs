@@ -245,6 +245,8 @@ pub enum Message {
     Push(Push),
     /// The frontend's answer to it.
     Taken(Push),
+    /// Owner to Manager: how much its keys are asked for.
+    Load(u64),
 }
 
 /// What a Manager server asks of the Paxos group (Centrifuge Figure 3).

@@ -13,7 +13,7 @@
 //! - `group`, `election`: the Paxos group, and how a server comes to lead
 //! - `embedded`: the Paxos group itself in the atomic one's place, `group = "paxos"`
 //! - `manager`, `table`, `log`: what the leader does; the lease table; its changes for Lookups
-//! - `partition`: who should have which range, behind a trait
+//! - `partition`: who should have which range, behind a trait; `balance`: by the loads of Owners
 //! - `owner`, `lookup`: the two libraries
 //! - `apps`: the applications that stand on the libraries, as far as the parameters ask for one
 //! - `monitor`: single copy, generations held once, one leader, notification in time, progress
@@ -59,11 +59,13 @@
 //!   missed (`flag-of-last-change`, `migrated-on-crash`). Ranges here are cells that are not split: what an Owner retains
 //!   of a range that is split in two does not change, and keeps its number;
 //! - (CA7) a recall that gets no answer is waited for until the margin ends;
-//! - (CA8) the log is truncated by length, not by age; who knows an edition before it gets a snapshot, and compares
+//! - (CA8) the log is truncated by length, or by age in periods of `log-age`; who knows an edition before it gets a snapshot, and compares
 //!   (`truncated-without-snapshot`, `no-snapshot-diff`);
+//! - (C7) adaptive load management works in rounds of `balance`, from what each Owner reported last in the round;
 //! - a partitioner drives the assignment or none does; safety hangs on it in no case (`partitioner-overlaps`).
 
 mod apps;
+mod balance;
 mod election;
 mod embedded;
 mod group;
@@ -99,7 +101,8 @@ use crate::seqpair::Checks;
 
 pub use apps::Application;
 pub use apps::message::{
-    Answer, Content, Entry, Item, Key, Operation, Push, Queue, Recipient, Reply, Request, Topic, Value,
+    Answer, Content, Document, Entry, Item, Key, Operation, Push, Queue, Recipient, Reply, Request, Topic, Update,
+    Value,
 };
 pub use group::Group;
 pub use log::Log;
@@ -128,6 +131,8 @@ pub struct Leasing {
     partitioner: Option<Arc<dyn Partitioner>>,
     /// The rules of the Paxos group, where there is one.
     group: PaxosGroup<Register>,
+    /// How much the keys of each range are asked for, where load is managed.
+    popularity: Arc<[u64]>,
 }
 
 /// A node's volatile state.
@@ -185,6 +190,12 @@ pub enum Timer {
     Task(RangeId),
     /// At a Lookup: its frontend asks anew.
     Retry,
+    /// At an Owner: the document expires.
+    Expiry(Key),
+    /// At the Manager: a period of the change log ends.
+    Truncate,
+    /// At the Manager: a round of load management ends.
+    Balance,
 }
 
 /// What the Manager may do at any moment.
@@ -293,6 +304,8 @@ pub enum Observation {
     Delivered(Push),
     /// A frontend tells its client that it may have missed something under the key.
     Missed(Key),
+    /// A document that nobody refreshed is deleted by its server.
+    Expired(Key),
 }
 
 /// Whether a node that dropped a message must wait before it sends anew.

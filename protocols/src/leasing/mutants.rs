@@ -81,6 +81,10 @@ pub const PUBLISHED_AT_ONCE: &str = "published-at-once";
 pub const PUBLISH_UNCHECKED: &str = "publish-unchecked";
 /// An entry leaves a queue with the answer that brings it to the client.
 pub const DEQUEUED_AT_ONCE: &str = "dequeued-at-once";
+/// A document is updated whichever version was expected.
+pub const VERSION_UNCHECKED: &str = "version-unchecked";
+/// A refresh does not put off that the document expires.
+pub const REFRESH_FORGOTTEN: &str = "refresh-forgotten";
 /// A server puts no notice of a lost subscription into the queues of those who subscribed.
 pub const NOTICE_NOT_QUEUED: &str = "notice-not-queued";
 /// A server begins its task when it is granted the range.
@@ -242,6 +246,16 @@ pub(super) const MUTANTS: &[Mutant] = &[
         NOTICE_NOT_QUEUED,
         "\"if it receives a loss notification, the Queue server puts the notification into the queue\" (Centrifuge §4.1, PRS §3.2)",
         UNKNOWN,
+    ),
+    mutant(
+        VERSION_UNCHECKED,
+        "the comparison of an update's version with the document's (PRS §3: \"conditional on the document's current version\")",
+        Outcome::Falls("soft-document"),
+    ),
+    mutant(
+        REFRESH_FORGOTTEN,
+        "the putting off of the expiry by a refresh (PRS §3: \"unless client requests explicitly refresh them\")",
+        Outcome::Falls("kept-for-ttl"),
     ),
     mutant(
         TASK_AT_GRANT,

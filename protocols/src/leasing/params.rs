@@ -4,7 +4,7 @@ use seedbed_model::{Family, Mutant, Mutants, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 use super::mutants::MUTANTS;
-use super::{Application, Leasing, partition};
+use super::{Application, Leasing, balance, partition};
 
 /// At most so many Owners, and so many Lookups: their ids fit.
 const SIDE_COUNT_MAX: u16 = 30_000;
@@ -84,6 +84,9 @@ pub struct Params {
     pub candidates: u16,
     /// Who says where a range should be. All but `free` overrule `candidates`.
     pub partitioner: PartitionerKind,
+    /// How long a round of adaptive load management is (Centrifuge §2.1.2, PRS §4.5), for which `keys` keys are asked for as a
+    /// Zipf distribution has them (PRS §7.3). 0s: loads are not managed. Needs `partitioner = "hashing"`.
+    pub balance: Span,
     /// Whether ranges may change hands with their state (PRS §4.5, Centrifuge §2.1.2).
     pub migration: bool,
     /// How long a lease is, on the Owner's clock (Centrifuge §2.1.2: 60 s).
@@ -107,8 +110,11 @@ pub struct Params {
     pub owner_shortest: Ratio,
     /// And at most this (§2.3.1: 65 s to 60 s). At least 1.
     pub owner_longest: Ratio,
-    /// At most so many changes are kept in the log (the papers truncate it by age: 5 minutes).
+    /// At most so many changes are kept in the log, where it is not truncated by age.
     pub log: usize,
+    /// Each change is kept in the log for this long at least, and for twice as long at most (Centrifuge §2.1.2: "older than 5
+    /// minutes"). 0s: the log is truncated by length.
+    pub log_age: Span,
     /// Every loss at an Owner reaches every Lookup within less than this. See [`Params::notice_needed`].
     pub notice: Span,
     /// After the last fault is healed, every range has an Owner and every Lookup in contact the newest table within this; 0s:
@@ -136,6 +142,8 @@ pub struct Params {
     /// Whether subscriptions never change: each topic has one subscriber for ever, and what is published need not come where
     /// the lease is (PRS §3.1).
     pub fixed_subscriptions: bool,
+    /// How long a document lives that nobody refreshes (PRS §3.4). 0s: for ever.
+    pub ttl: Span,
 }
 
 impl Default for Params {
@@ -155,6 +163,7 @@ impl Default for Params {
             pools: 1,
             candidates: 0,
             partitioner: PartitionerKind::Free,
+            balance: Span::ZERO,
             migration: false,
             lease: Span::secs(60),
             margin: Span::secs(65),
@@ -166,6 +175,7 @@ impl Default for Params {
             owner_shortest: Ratio::new(12, 13),
             owner_longest: Ratio::new(13, 12),
             log: 8,
+            log_age: Span::ZERO,
             notice: Span::secs(160),
             progress: Span::ZERO,
             application: Application::None,
@@ -178,6 +188,7 @@ impl Default for Params {
             patience: Span::ZERO,
             period: Span::ZERO,
             fixed_subscriptions: false,
+            ttl: Span::ZERO,
         }
     }
 }
@@ -307,6 +318,9 @@ impl Params {
 
     fn check_pools(&self) -> Result<(), String> {
         let Params { pools, ranges, owners, .. } = *self;
+        if self.balance > Span::ZERO && (self.partitioner != PartitionerKind::Hashing || pools != 1) {
+            return Err("loads are managed by virtual nodes, of one pool: partitioner = \"hashing\", pools = 1".into());
+        }
         let services = if self.application == Application::LiveMesh { 3 } else { pools };
         if pools != services {
             return Err(format!("pools {pools} for the services of live-mesh: pools = {services}"));
@@ -342,6 +356,9 @@ impl Params {
             if self.writers == 0 || self.writers >= self.lookups {
                 return Err(format!("writers {} must be some of the {} frontends", self.writers, self.lookups));
             }
+        }
+        if self.ttl > Span::ZERO && self.application != Application::SectionedDocument {
+            return Err(format!("ttl {} without documents: application = \"sectioned-document\"", self.ttl));
         }
         let subscribers = self.lookups - self.writers;
         match self.fixed_subscriptions {
@@ -409,6 +426,7 @@ impl Family for Leasing {
     fn build(params: &Params, mutants: Mutants) -> Result<Leasing, String> {
         params.check()?;
         let group = super::embedded::group(params);
-        Ok(Leasing { params: params.clone(), mutants, partitioner: partition::of(params), group })
+        let (partitioner, popularity) = (partition::of(params), balance::popularity(params));
+        Ok(Leasing { params: params.clone(), mutants, partitioner, group, popularity })
     }
 }

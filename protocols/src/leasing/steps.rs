@@ -46,6 +46,9 @@ impl Leasing {
             Input::Timer(Timer::Quarantine) => manager.on_ready(),
             Input::Timer(Timer::Unavailable(range)) => manager.on_unavailable_end(range, self, cx),
             Input::Timer(Timer::BackOff(owner)) => manager.on_back_off(owner, cx),
+            Input::Message { from, message: Message::Load(load) } => manager.on_load(from, load, self, cx),
+            Input::Timer(Timer::Balance) => manager.rebalance(self, cx),
+            Input::Timer(Timer::Truncate) => manager.truncate(self, cx),
             Input::Timer(Timer::Heard(_)) => cx.mark("owner-silent"),
             _ => cx.mark("input out of place"),
         }
@@ -81,6 +84,7 @@ impl Leasing {
                 owner.on_lookup_timer(timer == Timer::Poll, self, cx);
             }
             Input::Message { from, message: Message::Taken(push) } => owner.on_taken(from, push, self, cx),
+            Input::Timer(Timer::Expiry(key)) => owner.on_expiry(key, self, cx),
             Input::Timer(Timer::Work(key)) => owner.on_work_end(key, self, cx),
             Input::Timer(Timer::Task(range)) => owner.on_task_due(range, self, cx),
             Input::Timer(Timer::Renew | Timer::BackOff(_)) => owner.request(self, cx),

@@ -17,10 +17,12 @@ use crate::leasing::{Leasing, Owner, PUBLISH_UNCHECKED, PUBLISHED_AT_ONCE, Timer
 impl Leasing {
     /// Whether the operation asks for no lease: "the subscriptions they create are effectively immutable, and so calls to
     /// Publish do not need to do standard consistency checks about the validity of stored subscriptions" (PRS §3.1). A list
-    /// that is there is right then, from whichever lease; where none is, the publication is refused.
+    /// that is there is right then, from whichever lease; where none is, the publication is refused. The RSS processor asks for
+    /// none ever: its operations "may be omitted or performed multiple times".
     pub(super) fn is_unchecked(&self, operation: Operation) -> bool {
-        let unchecked = self.params.fixed_subscriptions || self.mutants.has(PUBLISH_UNCHECKED);
-        unchecked && matches!(operation, Operation::Publish(..))
+        let lists_unchecked = self.params.fixed_subscriptions || self.mutants.has(PUBLISH_UNCHECKED);
+        let is_publication = matches!(operation, Operation::Publish(..));
+        (lists_unchecked && is_publication) || self.params.application == Application::RssProcessor
     }
 
     /// What a server asks of another pool's about what was put or published.

@@ -1,6 +1,6 @@
 //! What is published and enqueued, and its mutants, step by step.
 
-use seedbed_model::{Family, Mutants, Span};
+use seedbed_model::{Family, Local, Mutants, Span};
 
 use super::Application;
 use super::tests::{FRONTEND, OTHER, table};
@@ -78,7 +78,7 @@ fn a_fixed_list_needs_no_lease() {
     play.deliver(OWNER_1, OTHER);
     play.deliver(OTHER, OWNER_1);
     play.deliver_newest(OWNER_1, FRONTEND);
-    assert_eq!((play.marked("published"), play.marked("published-without-lease")), (1, 1));
+    assert_eq!((play.marked("published"), play.marked("exposed-without-lease")), (1, 1));
     assert!(play.fallen().is_empty());
     let mut none = Play::serving_table(&Params { fixed_subscriptions: true, ..topics() }, &[]);
     none.invoke(FRONTEND);
@@ -152,4 +152,66 @@ fn pools_keep_to_their_namespaces() {
     let leasing = Leasing::build(&params, Mutants::none()).unwrap();
     assert_eq!(leasing.candidates(RangeId(3)).collect::<Vec<_>>(), [NodeId(2), NodeId(4)]);
     assert_eq!(leasing.pools().map(|pool| pool.len()).collect::<Vec<_>>(), [2, 2]);
+}
+
+fn documents() -> Params {
+    Params { application: Application::SectionedDocument, operations: 6, ttl: Span::ticks(3), ..table() }
+}
+
+/// PRS §3: two clients read the same version, and write a section each; one of them writes for a version that has passed.
+#[test]
+fn an_update_is_for_the_version_that_was_read() {
+    for (mutants, fallen) in [(&[][..], &[][..]), (&[VERSION_UNCHECKED][..], &["soft-document"][..])] {
+        let mut play = Play::serving_table(&documents(), mutants);
+        for _ in 0..2 {
+            for frontend in [FRONTEND, OTHER] {
+                play.invoke(frontend);
+                play.served_by(OWNER_1, frontend);
+            }
+        }
+        assert_eq!(play.marked("updated"), if mutants.is_empty() { 1 } else { 2 });
+        assert_eq!(play.marked("conflict") == 1, mutants.is_empty());
+        assert_eq!(play.fallen(), fallen);
+    }
+}
+
+/// PRS §3.4: what nobody refreshes expires, and what somebody does lives on.
+#[test]
+fn a_document_expires_unless_it_is_refreshed() {
+    for (mutants, fallen) in [(&[][..], &[][..]), (&[REFRESH_FORGOTTEN][..], &["kept-for-ttl"][..])] {
+        let mut play = Play::serving_table(&documents(), mutants);
+        // It reads, updates, and refreshes a tick later.
+        for waits in [false, false, true] {
+            if waits {
+                play.tick();
+            }
+            play.invoke(FRONTEND);
+            play.served_by(OWNER_1, FRONTEND);
+        }
+        while !play.is_due(OWNER_1, &Timer::Expiry(Key(0))) {
+            play.tick();
+        }
+        play.at(OWNER_1, Local::Fire(Timer::Expiry(Key(0))));
+        assert_eq!(play.marked("expired"), 1);
+        assert_eq!(play.fallen(), fallen);
+    }
+}
+
+/// Centrifuge §2.1.2: each change is kept for a period at least, and after two the log no longer has it.
+#[test]
+fn the_log_is_truncated_by_age() {
+    let params = Params { log_age: Span::ticks(10), ranges: 4, ..table() };
+    let mut play = Play::serving_table(&params, &[]);
+    play.lose_and_regain();
+    play.poll(FRONTEND);
+    assert_eq!((play.marked("truncated"), play.marked("snapshot")), (0, 0));
+    for _ in 0..2 {
+        while !play.is_due(MANAGER, &Timer::Truncate) {
+            play.tick();
+        }
+        play.at(MANAGER, Local::Fire(Timer::Truncate));
+    }
+    play.poll(OTHER);
+    assert_eq!((play.marked("truncated"), play.marked("snapshot"), play.marked("notified")), (2, 1, 2));
+    assert!(play.fallen().is_empty());
 }

@@ -116,7 +116,8 @@ impl Lookup {
     pub(crate) fn ask(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
         let Some(open) = self.open() else { return };
         let Open { op, operation, first } = open;
-        let is_put = matches!(operation, Operation::Put(..) | Operation::Enqueue(..));
+        let is_put = matches!(operation, Operation::Put(..) | Operation::Enqueue(..) | Operation::Update(_))
+            && !leasing.is_unchecked(operation);
         if is_put && first.is_some_and(|first| self.is_lost(operation.key(), first, leasing)) {
             // What was asked may have been done; nothing that was asked can be done any more.
             cx.mark("put-failed");

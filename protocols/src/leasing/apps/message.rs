@@ -44,6 +44,26 @@ pub enum Operation {
     Enqueue(Key, Value),
     /// What is next in the queue? The last entry that it gave is taken.
     Dequeue(Key, Option<Entry>),
+    /// What is in this section of the document?
+    Read(Key, u8),
+    /// Write a section, if the document's version is the one that is expected.
+    Update(Update),
+    /// Do not let the document expire.
+    Refresh(Key),
+}
+
+/// A change of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Update {
+    /// Which document.
+    pub key: Key,
+    /// Which of its sections.
+    pub section: u8,
+    /// What is written. It is the document's version from here on: no two updates write the same, so none is ever taken for
+    /// another, of a document that was lost or expired before.
+    pub value: Value,
+    /// The version that it is made for; `None`: no document.
+    pub expected: Option<Value>,
 }
 
 /// What a client finds in its queue.
@@ -78,6 +98,19 @@ pub enum Answer {
     Enqueued,
     /// This is next, or nothing.
     Dequeued(Option<Entry>),
+    /// This is in the section of a document of this version.
+    Read {
+        /// `None`: there is no document.
+        version: Option<Value>,
+        /// What was written, if anything was.
+        value: Option<Value>,
+    },
+    /// It is written.
+    Updated,
+    /// It is not: this is the version.
+    Conflict(Option<Value>),
+    /// It lives on; `false`: there is none.
+    Refreshed(bool),
 }
 
 /// From a frontend to the Owner that it looked up.
@@ -130,6 +163,17 @@ pub enum Content {
     Topic(Topic),
     /// The queue service.
     Queue(Queue),
+    /// The sectioned document.
+    Document(Document),
+}
+
+/// A document (PRS §3).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Document {
+    /// What was written last.
+    pub version: Value,
+    /// What was written last in each section.
+    pub sections: BTreeMap<u8, Value>,
 }
 
 impl Content {

@@ -11,6 +11,7 @@
 //! - `frontend`: a client's operation on its way to the Owner, again and again
 //! - `message`: keys, values, operations, what frontends and servers send each other
 //! - `queues`: clients' queues, and the notices in them (Centrifuge §4.3, PRS §3.2)
+//! - `documents`: versions, sections, times to live (PRS §3, §3.4)
 //! - `calls`: what a server exposes to frontends and to the servers of other pools (Centrifuge Figure 11)
 //! - `watched`: what must hold of all this; `deliveries`: of what is published; `soft`: sequential specifications
 //!
@@ -49,6 +50,9 @@
 //!   its client alone; since a request is served under the lease that it names, its frontend has heard of the loss then;
 //! - *a queue remembers under which lease its client subscribed*, so that whichever server has the queue finds whether that
 //!   was lost: by the news, when the client connects, and when the queue came from another server (`notice-not-queued`);
+//! - *a document's version is what was written last*, so that no version comes again after a loss (`version-unchecked`);
+//! - *a document expires its time to live after its server last did an update or a refresh* (`refresh-forgotten`), and
+//!   after a move, which counts anew. To its clients that is one more delete of the demonic client's;
 //! - the task first runs a whole period after a grant: who had the range before may have run it just now (`task-at-grant`).
 
 pub(super) mod api;
@@ -56,6 +60,7 @@ mod calls;
 pub(super) mod deliveries;
 #[cfg(test)]
 mod delivery_tests;
+mod documents;
 pub(super) mod frontend;
 pub(super) mod message;
 mod queues;
@@ -73,7 +78,7 @@ use serde::{Deserialize, Serialize};
 use super::{Leasing, Lookup, Params, RangeId, Role};
 use frontend::Frontend;
 
-use message::{Answer, Entry, Key, Operation, Recipient, Value};
+use message::{Answer, Entry, Key, Operation, Recipient, Update, Value};
 use task::Task;
 use template::Slot;
 
@@ -96,6 +101,11 @@ pub enum Application {
     /// Three services, each with a pool and a namespace of its own: device connectivity, publish-subscribe, queues
     /// (Centrifuge §4.1, Figure 11).
     LiveMesh,
+    /// Documents with versions, sections and a time to live (PRS §3).
+    SectionedDocument,
+    /// A hash table of feeds, weakly consistent: "if an operation arrives at any middle-tier node, that node processes it
+    /// without checking whether it is the owner" (PRS §3.1).
+    RssProcessor,
 }
 
 impl Application {
@@ -113,6 +123,8 @@ impl Application {
             Application::PublishSubscribe => "publish-subscribe",
             Application::Queue => "a queue service",
             Application::LiveMesh => "live-mesh",
+            Application::SectionedDocument => "a sectioned document",
+            Application::RssProcessor => "an RSS processor",
         }
     }
 }
@@ -231,6 +243,7 @@ impl Leasing {
         let client = node.0 - owners - 1;
         let value = Value(op.0 * u32::from(lookups) + u32::from(client) + 1);
         match self.params.application {
+            Application::SectionedDocument => return self.document_operation(op, value, last, draw),
             Application::PublishSubscribe => return self.subscriber_operation(node, op, value, last, draw),
             Application::Queue if writers == 0 => return self.own_queue_operation(node, op, value),
             Application::Queue | Application::LiveMesh if client >= writers => return self.queue_operation(node, last),
@@ -276,6 +289,27 @@ impl Leasing {
         if last == Some(&Answer::Subscribed) { Operation::Await(own) } else { Operation::Subscribe(own) }
     }
 
+    /// A client reads a document, writes a section of it if it is still what it read, and refreshes it, by turns.
+    fn document_operation(
+        &self,
+        op: OpId,
+        value: Value,
+        last: Option<&Answer>,
+        draw: &mut dyn FnMut(u32) -> u32,
+    ) -> Operation {
+        let (round, turn) = (op.0 / 3, op.0 % 3);
+        let key = Key((round % u32::from(self.params.keys)) as u16);
+        let section = if turn == 2 { 0 } else { draw(2) as u8 };
+        match (turn, last) {
+            (0, _) => Operation::Read(key, section),
+            (1, Some(Answer::Read { version, .. })) => {
+                Operation::Update(Update { key, section, value, expected: *version })
+            }
+            (1, _) => Operation::Update(Update { key, section, value, expected: None }),
+            _ => Operation::Refresh(key),
+        }
+    }
+
     /// Where all clients do everything, each connects, enqueues and dequeues by turns.
     fn own_queue_operation(&self, node: NodeId, op: OpId, value: Value) -> Operation {
         let own = self.queue_of(node);
@@ -308,6 +342,7 @@ impl Operation {
             Operation::Put(key, _) | Operation::Get(key) | Operation::Await(key) | Operation::Lose(key) => key,
             Operation::Subscribe(key) | Operation::Publish(key, _) | Operation::Connect(key, _) => key,
             Operation::Enqueue(key, _) | Operation::Dequeue(key, _) => key,
+            Operation::Read(key, _) | Operation::Refresh(key) | Operation::Update(Update { key, .. }) => key,
         }
     }
 }

@@ -121,12 +121,12 @@ impl Slot {
         Some(first)
     }
 
-    fn is_done(&self, client: NodeId, op: OpId) -> bool {
+    pub(super) fn is_done(&self, client: NodeId, op: OpId) -> bool {
         let done = self.stored.as_ref().and_then(|(_, item)| item.done.get(&client));
         done.is_some_and(|done| *done >= op)
     }
 
-    fn note_done(&mut self, asked: Option<(NodeId, OpId)>) {
+    pub(super) fn note_done(&mut self, asked: Option<(NodeId, OpId)>) {
         if let (Some((client, op)), Some((_, item))) = (asked, &mut self.stored) {
             let done = item.done.entry(client).or_insert(op);
             *done = op.max(*done);

@@ -1,5 +1,7 @@
 //! What services with soft state are, as clients see them: objects that a demonic client may delete (PRS §2.4).
 
+use std::collections::BTreeMap;
+
 use seedbed_model::history::{Outcomes, Specification};
 
 use super::message::{Answer, Entry, Key, Operation, Value};
@@ -94,4 +96,54 @@ fn without(mut queue: Vec<Value>, taken: Option<Entry>) -> Vec<Value> {
         queue.remove(0);
     }
     queue
+}
+
+/// One document, as the version and the sections; `None` while there is none.
+pub(super) struct SoftDocument;
+
+/// A document's state.
+pub(super) type Written = Option<(Value, BTreeMap<u8, Value>)>;
+
+impl Specification for SoftDocument {
+    type State = Written;
+    type Operation = Operation;
+    type Answer = Answer;
+    type Part = Key;
+
+    fn initial(&self) -> Written {
+        None
+    }
+
+    fn part(&self, operation: &Operation) -> Key {
+        operation.key()
+    }
+
+    fn outcomes(&self, document: &Written, operation: &Operation, outcomes: &mut Outcomes<Answer, Written>) {
+        let version = document.as_ref().map(|(version, _)| *version);
+        match operation {
+            Operation::Read(_, section) => {
+                let value = document.as_ref().and_then(|(_, sections)| sections.get(section).copied());
+                outcomes.push(Answer::Read { version, value }, document.clone());
+            }
+            Operation::Update(update) if version == update.expected => {
+                let mut sections = document.as_ref().map(|(_, sections)| sections.clone()).unwrap_or_default();
+                sections.insert(update.section, update.value);
+                let updated = Some((update.value, sections));
+                outcomes.push(Answer::Updated, updated.clone());
+                outcomes.push(Answer::Failed, updated);
+                outcomes.push(Answer::Failed, document.clone());
+            }
+            Operation::Update(_) => {
+                outcomes.push(Answer::Conflict(version), document.clone());
+                outcomes.push(Answer::Failed, document.clone());
+            }
+            Operation::Refresh(_) => outcomes.push(Answer::Refreshed(document.is_some()), document.clone()),
+            Operation::Lose(_) => outcomes.push(Answer::Lost, None),
+            _ => {}
+        }
+    }
+
+    fn keeps(&self, operation: &Operation, _: Option<&Answer>) -> bool {
+        matches!(operation, Operation::Read(..) | Operation::Refresh(_))
+    }
 }

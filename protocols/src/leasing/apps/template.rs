@@ -135,7 +135,7 @@ impl Owner {
         if !leasing.is_unchecked(operation) {
             cx.observe(Observation::Exposed { range, lease });
         } else if self.held(range, cx).is_none() {
-            cx.mark("published-without-lease");
+            cx.mark("exposed-without-lease");
         }
         cx.send(client, Message::Reply(Reply { op, result: Some((lease, answer)) }));
     }
@@ -180,6 +180,7 @@ impl Server {
                 && *handle == from
             {
                 *handle = lease.lease;
+                self.slots[usize::from(key.0)].restart_expiry(key, leasing, cx);
             }
         }
         self.note_losses(leasing, cx);
@@ -217,6 +218,9 @@ impl Slot {
                 self.enqueue(event, asked, cx);
                 Answer::Enqueued
             }
+            Operation::Read(_, section) => self.read(section),
+            Operation::Update(update) => self.update(serving, update, leasing, cx),
+            Operation::Refresh(key) => self.refresh(key, leasing, cx),
             Operation::Dequeue(_, taken) => Answer::Dequeued(self.dequeue(serving, taken, leasing)?),
             _ => Answer::Got(self.stored.as_ref().and_then(|(_, item)| item.content.value())),
         })

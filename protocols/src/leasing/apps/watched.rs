@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::history::{Configurations, Specification};
-use seedbed_model::{Canonical, Data, Event, NodeId, OpId, Property, Watch};
+use seedbed_model::{Canonical, Data, Event, NodeId, OpId, Property, Span, Watch};
 
 use super::Application;
 use super::deliveries::{self, Deliveries};
 use super::message::{Answer, Entry, Key, Operation, Value};
-use super::soft::{Soft, SoftQueue};
+use super::soft::{Soft, SoftDocument, SoftQueue, Written};
 use crate::leasing::message::{Generation, RangeId};
 use crate::leasing::{Leasing, Observation};
 
@@ -16,6 +16,8 @@ const CONTINUITY: &str = "continuity";
 const COVERED: &str = "covered";
 const ONCE_A_PERIOD: &str = "once-a-period";
 const SOFT: &str = "soft-linearizable";
+const SOFT_DOCUMENT: &str = "soft-document";
+const KEPT_FOR_TTL: &str = "kept-for-ttl";
 const SOFT_QUEUE: &str = "soft-queue";
 const LOSS_AFTER_ANSWER: &str = "loss-after-answer";
 
@@ -24,6 +26,9 @@ const DEMON: NodeId = NodeId(u16::MAX);
 
 /// The deadline of a range's period is this and the range's number less. No loss has it.
 const PERIOD: u32 = u32::MAX - 1;
+
+/// The deadline of a client's refresh is this and the client's number. It is above those of what is owed.
+const TTL: u32 = 3 << 30;
 
 /// What the properties remember. Nothing of it without an application.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -36,6 +41,10 @@ pub(crate) struct Watched {
     lost: BTreeMap<(NodeId, RangeId), Generation>,
     /// What is owed to who subscribed.
     deliveries: Deliveries,
+    /// And of each document.
+    documents: BTreeMap<Key, Configurations<Written, Operation, Answer>>,
+    /// Documents that a client asked to keep less than their time to live ago, and whether it was answered.
+    refreshed: BTreeMap<NodeId, (Key, bool)>,
     /// Ranges whose task began less than a period ago.
     recent: BTreeSet<RangeId>,
 }
@@ -65,6 +74,16 @@ pub(crate) fn properties() -> Vec<Property> {
             "what clients see of a queue has an order, in which each loss of its lease deletes it and nothing else does: what was \
              enqueued is dequeued, or its client is told (Centrifuge §4.3)",
         ),
+        Property::history(
+            SOFT_DOCUMENT,
+            "what clients see of a document has an order, in which each update is for the version before it, and each loss of \
+             its lease and its expiry deletes it (PRS §3)",
+        ),
+        Property::always(
+            KEPT_FOR_TTL,
+            "no document expires less than its time to live after an update or a refresh of it that was answered was asked for \
+             (PRS §3.4)",
+        ),
         deliveries::property(),
         Property::always(
             LOSS_AFTER_ANSWER,
@@ -83,6 +102,9 @@ pub(crate) fn goals() -> Vec<Property> {
         Property::sometimes("connected", "a client that subscribed has a queue for what is published"),
         Property::sometimes("enqueued", "a client is told that what it enqueued is accepted"),
         Property::sometimes("dequeued", "a client takes something from its queue"),
+        Property::sometimes("updated", "a client is told that its update is made"),
+        Property::sometimes("conflict", "an update comes too late for the version that it is for"),
+        Property::sometimes("expired", "a document that nobody refreshed is deleted"),
         Property::sometimes("stale-state", "a server finds that what it stored was under another lease"),
         Property::sometimes("client-told", "a client that waits for it hears that what it put is lost"),
         Property::sometimes("task-done", "a periodic task is done under one lease"),
@@ -105,13 +127,18 @@ impl Watched {
         if leasing.params.application == Application::Queue {
             watch_each(&mut self.queues, &SoftQueue, SOFT_QUEUE, node, event, watch);
         }
-        if leasing.params.application == Application::HashTable {
+        if leasing.params.application == Application::SectionedDocument {
+            watch_each(&mut self.documents, &SoftDocument, SOFT_DOCUMENT, node, event, watch);
+            self.refresh(leasing, node, event, watch);
+        }
+        if matches!(leasing.params.application, Application::HashTable | Application::RssProcessor) {
             watch_each(&mut self.histories, &Soft, SOFT, node, event, watch);
         }
         match event {
             Event::Responded(_, answer) => match answer {
                 Answer::Put => watch.reached("put"),
                 Answer::Got(Some(_)) => watch.reached("got"),
+                Answer::Updated => watch.reached("updated"),
                 Answer::Enqueued => watch.reached("enqueued"),
                 Answer::Dequeued(Some(Entry::Event(_))) => watch.reached("dequeued"),
                 _ => {}
@@ -123,9 +150,9 @@ impl Watched {
         }
     }
 
-    /// Whether a deadline is one of a period, or of what is owed.
+    /// Whether a deadline is one of a period, of a refresh, or of what is owed.
     pub(crate) fn is_own(id: u32) -> bool {
-        Self::is_period(id) || deliveries::is_own(id)
+        id >= TTL || deliveries::is_own(id)
     }
 
     fn is_period(id: u32) -> bool {
@@ -181,6 +208,34 @@ impl Watched {
         }
     }
 
+    /// A document lives from the asking for an update or a refresh on, if that is answered.
+    fn refresh(&mut self, leasing: &Leasing, node: NodeId, event: &Event<Leasing>, watch: &mut Watch<'_>) {
+        if leasing.params.ttl == Span::ZERO {
+            return;
+        }
+        match event {
+            Event::Invoked(_, operation @ (Operation::Update(_) | Operation::Refresh(_))) => {
+                self.refreshed.insert(node, (operation.key(), false));
+                let ttl = leasing.params.owner_shortest.floor_of(leasing.params.ttl);
+                watch.set_deadline(TTL + u32::from(node.0), ttl);
+            }
+            Event::Responded(_, Answer::Updated | Answer::Refreshed(true)) => {
+                self.refreshed.entry(node).and_modify(|(_, answered)| *answered = true);
+            }
+            Event::Deadline(id) if (TTL..=TTL + u32::from(u16::MAX)).contains(id) => {
+                self.refreshed.remove(&NodeId((id - TTL) as u16));
+            }
+            Event::Observed(Observation::Expired(key)) => {
+                if let Some((client, _)) = self.refreshed.iter().find(|(_, refreshed)| **refreshed == (*key, true)) {
+                    let words = format!("{node:?} deletes {key:?}, which {client:?} refreshed");
+                    watch.violated(KEPT_FOR_TTL, words);
+                }
+                lose_each(&mut self.documents, &SoftDocument, SOFT_DOCUMENT, |other| other == *key, watch);
+            }
+            _ => {}
+        }
+    }
+
     /// Who held the range crashed.
     pub(crate) fn crashed(&mut self, leasing: &Leasing, range: RangeId, lease: Generation, watch: &mut Watch<'_>) {
         self.lose(leasing, range, watch);
@@ -193,6 +248,7 @@ impl Watched {
     fn lose(&mut self, leasing: &Leasing, range: RangeId, watch: &mut Watch<'_>) {
         lose_each(&mut self.histories, &Soft, SOFT, |key| leasing.range_of(key) == range, watch);
         lose_each(&mut self.queues, &SoftQueue, SOFT_QUEUE, |key| leasing.range_of(key) == range, watch);
+        lose_each(&mut self.documents, &SoftDocument, SOFT_DOCUMENT, |key| leasing.range_of(key) == range, watch);
     }
 }
 
