@@ -236,6 +236,22 @@ mod tests {
         }
     }
 
+    /// A virtual node less takes ranges from its Owner alone, and one more gives ranges to it alone.
+    #[test]
+    fn a_virtual_node_moves_what_is_its_own() {
+        let ring = ConsistentHashing::new(200, &(1..=4).map(|owner| (NodeId(owner), VIRTUAL_NODES_MAX)).collect());
+        let placed = |counts: &BTreeMap<NodeId, u32>| -> Vec<NodeId> {
+            (0..200).filter_map(|range| ring.owner_by_counts(RangeId(range), counts, &mut |_| true)).collect()
+        };
+        let before: BTreeMap<NodeId, u32> = (1..=4).map(|owner| (NodeId(owner), VIRTUAL_NODES)).collect();
+        let after: BTreeMap<NodeId, u32> =
+            before.iter().map(|(owner, n)| (*owner, n - u32::from(owner.0 == 2) * 40)).collect();
+        let (old, new) = (placed(&before), placed(&after));
+        assert_eq!((old.len(), new.len()), (200, 200));
+        assert!(old.iter().zip(&new).all(|(old, new)| old == new || *old == NodeId(2)));
+        assert!(old != new);
+    }
+
     #[test]
     fn an_owner_above_the_mean_gives_to_the_least_loaded() {
         let loads = BTreeMap::from([(NodeId(1), 120), (NodeId(2), 95), (NodeId(3), 97)]);

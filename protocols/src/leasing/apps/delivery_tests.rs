@@ -136,6 +136,10 @@ fn services_that_make_no_sense_are_refused() {
     assert_eq!(build(Params { keys: 4, ..mesh.clone() }), "keys 4 must be three for each frontend's device: 6");
     assert_eq!(build(Params { writers: 0, ..mesh.clone() }), "writers 0 must be some of the 2 frontends");
     assert!(Leasing::build(&mesh, Mutants::none()).is_ok());
+    let brief = build(Params { ttl: Span::ticks(3), ..table() });
+    assert_eq!(brief, "ttl 3s without documents: application = \"sectioned-document\"");
+    let idle = build(Params { balance: Span::secs(30), ..Params::default() });
+    assert!(idle.starts_with("loads are managed by virtual nodes"), "{idle}");
     let blind = build(Params { application: Application::Queue, retry: Span::ZERO, ..table() });
     assert_eq!(blind, "retry and patience must be positive where there is a queue service");
 }
