@@ -325,7 +325,8 @@ impl Params {
         if pools != services {
             return Err(format!("pools {pools} for the services of live-mesh: pools = {services}"));
         }
-        if pools == 0 || !ranges.is_multiple_of(pools) || owners < u16::from(pools) {
+        let is_short = pools > 1 && owners < u16::from(pools);
+        if pools == 0 || !ranges.is_multiple_of(pools) || is_short {
             return Err(format!("pools {pools} must divide ranges {ranges}, and not exceed owners {owners}"));
         }
         Ok(())
