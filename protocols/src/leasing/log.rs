@@ -37,6 +37,18 @@ impl Log {
         }
     }
 
+    /// Forgets the changes up to this edition.
+    pub(super) fn truncate(&mut self, upto: Edition) {
+        while self.changes.first().is_some_and(|change| change.edition <= upto) {
+            self.since = self.changes.remove(0).edition;
+        }
+    }
+
+    /// Whether there is any change in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
     /// Whether every change after `known` is still here.
     pub(super) fn reaches_back_to(&self, known: Edition, leasing: &Leasing) -> bool {
         known >= self.since || leasing.mutants.has(TRUNCATED_WITHOUT_SNAPSHOT)

@@ -41,7 +41,7 @@ impl Lookup {
             awaits: false,
             leader: leasing.only_manager(),
             copy: None,
-            frontend: leasing.new_frontend(),
+            frontend: leasing.new_frontend(cx.node()),
         };
         lookup.poll(leasing, cx);
         lookup

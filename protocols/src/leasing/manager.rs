@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::{Canonical, Context, NodeId, Nonce, Offers, Part, Serial, Stream};
+use seedbed_model::{Canonical, Context, NodeId, Nonce, Offers, Part, Serial, Span, Stream};
 
+use super::balance::Balance;
 use super::election::{Commit, Outcome, Seat};
 use super::log::Log;
 use super::message::{
@@ -43,6 +44,10 @@ pub struct Manager {
     pub(super) ranges: Vec<Part<Entry>>,
     /// What Lookups are told.
     pub(super) log: Part<Log>,
+    /// What of it is forgotten when the `Truncate` timer ends.
+    ages: Option<Edition>,
+    /// Where load is managed.
+    pub(super) balance: Option<Part<Balance>>,
 }
 
 /// A Lookup's poll.
@@ -69,6 +74,8 @@ impl Manager {
             links: leasing.owners().map(|owner| (owner, Part::new(Link::new(nonce, owner.0)))).collect(),
             ranges: leasing.ranges().map(|range| Part::new(Entry::free(Generation::first(nonce, range)))).collect(),
             log: Part::new(Log::new(nonce)),
+            ages: None,
+            balance: leasing.new_balance().map(Part::new),
         };
         if !leasing.has_no_group() {
             manager.bid(leasing, cx);
@@ -166,6 +173,7 @@ impl Manager {
             }
         }
         *self.log = register.log;
+        self.age_log(leasing, cx);
     }
 
     /// As at the start, in `term`: no session is open and nothing is known.
@@ -177,6 +185,8 @@ impl Manager {
             *self.ranges[index(range)] = Entry::free(Generation::first(term, range));
         }
         *self.log = Log::new(term);
+        self.ages = None;
+        self.balance = leasing.new_balance().map(Part::new);
         self.owed.clear();
         self.owed_polls.clear();
         self.ready = false;
@@ -192,6 +202,8 @@ impl Manager {
         });
         leasing.ranges().for_each(|range| cx.cancel(Timer::Unavailable(range)));
         cx.cancel(Timer::Quarantine);
+        cx.cancel(Timer::Truncate);
+        cx.cancel(Timer::Balance);
     }
 
     /// "A lease request signals Owner liveness and specifies the leases where the Owner wants renewals" (§2.3).
@@ -264,7 +276,7 @@ impl Manager {
             entry.assignment.since = before.since;
         }
         cx.cancel(Timer::Unavailable(range));
-        self.note_change(range, leasing);
+        self.note_change(range, leasing, cx);
     }
 
     fn generation_after(&self, generation: Generation, leasing: &Leasing) -> Generation {
@@ -274,13 +286,33 @@ impl Manager {
         }
     }
 
-    fn note_change(&mut self, range: RangeId, leasing: &Leasing) {
+    fn note_change(&mut self, range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) {
         // Without Lookups nobody asks, and the log would only tell apart states that are alike.
         if let Some(term) = self.seat.term.filter(|_| leasing.params.lookups > 0) {
-            self.log.push(term, range, self.ranges[index(range)].assignment, leasing.params.log);
+            let by_age = leasing.params.log_age > Span::ZERO;
+            let length_max = if by_age { usize::MAX } else { leasing.params.log };
+            self.log.push(term, range, self.ranges[index(range)].assignment, length_max);
+            self.age_log(leasing, cx);
         }
         if leasing.commits() {
             self.seat.commit = Commit::Due;
+        }
+    }
+
+    /// "The change log is periodically truncated" (PRS §4.1): of what was there when a period began, nothing is left when it
+    /// ends. So each change is kept for a period at least, "5 minutes" (Centrifuge §2.1.2), and for two at most.
+    fn age_log(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        if leasing.params.log_age > Span::ZERO && self.ages.is_none() && !self.log.is_empty() {
+            self.ages = Some(self.log.edition());
+            cx.set(Timer::Truncate, leasing.params.log_age);
+        }
+    }
+
+    pub(super) fn truncate(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        if let Some(upto) = self.ages.take() {
+            cx.mark("truncated");
+            self.log.truncate(upto);
+            self.age_log(leasing, cx);
         }
     }
 
@@ -351,7 +383,8 @@ impl Manager {
     pub(super) fn decisions(&self, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
         let in_office = leasing.has_no_group() || (self.is_in_office() && offers.is_armed(&Timer::Lead));
         if in_office && self.seat.commit == Commit::Done {
-            table::decisions(&self.ranges, self.ready, leasing, offers);
+            let counts = self.balance.as_ref().map(|balance| &balance.counts);
+            table::decisions(&self.ranges, counts, self.ready, leasing, offers);
         }
     }
 
@@ -368,7 +401,7 @@ impl Manager {
         entry.recall = Recall::No;
         entry.unsent = Some(offer);
         cx.copy(Timer::Heard(owner), Timer::Unavailable(range));
-        self.note_change(range, leasing);
+        self.note_change(range, leasing, cx);
         self.owed.insert(owner);
     }
 

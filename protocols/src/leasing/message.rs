@@ -5,7 +5,7 @@ use std::fmt;
 
 use seedbed_model::{Canonical, NodeId, Nonce, Serial, TagKind};
 
-use super::apps::message::{Cargo, Reply, Request};
+use super::apps::message::{Cargo, Push, Reply, Request};
 use super::log::Log;
 use crate::paxos::group as paxos;
 use crate::seqpair::Pair;
@@ -241,6 +241,12 @@ pub enum Message {
     Request(Request),
     /// Owner to frontend.
     Reply(Reply),
+    /// Owner to a frontend whose client subscribed.
+    Push(Push),
+    /// The frontend's answer to it.
+    Taken(Push),
+    /// Owner to Manager: how much its keys are asked for.
+    Load(u64),
 }
 
 /// What a Manager server asks of the Paxos group (Centrifuge Figure 3).

@@ -13,7 +13,7 @@
 //! - `group`, `election`: the Paxos group, and how a server comes to lead
 //! - `embedded`: the Paxos group itself in the atomic one's place, `group = "paxos"`
 //! - `manager`, `table`, `log`: what the leader does; the lease table; its changes for Lookups
-//! - `partition`: who should have which range, behind a trait
+//! - `partition`: who should have which range, behind a trait; `balance`: by the loads of Owners
 //! - `owner`, `lookup`: the two libraries
 //! - `apps`: the applications that stand on the libraries, as far as the parameters ask for one
 //! - `monitor`: single copy, generations held once, one leader, notification in time, progress
@@ -59,11 +59,13 @@
 //!   missed (`flag-of-last-change`, `migrated-on-crash`). Ranges here are cells that are not split: what an Owner retains
 //!   of a range that is split in two does not change, and keeps its number;
 //! - (CA7) a recall that gets no answer is waited for until the margin ends;
-//! - (CA8) the log is truncated by length, not by age; who knows an edition before it gets a snapshot, and compares
+//! - (CA8) the log is truncated by length, or by age in periods of `log-age`; who knows an edition before it gets a snapshot, and compares
 //!   (`truncated-without-snapshot`, `no-snapshot-diff`);
+//! - (C7) adaptive load management works in rounds of `balance`, from what each Owner reported last in the round;
 //! - a partitioner drives the assignment or none does; safety hangs on it in no case (`partitioner-overlaps`).
 
 mod apps;
+mod balance;
 mod election;
 mod embedded;
 mod group;
@@ -98,7 +100,10 @@ use crate::paxos::group::{self as paxos, Acceptor, PaxosGroup};
 use crate::seqpair::Checks;
 
 pub use apps::Application;
-pub use apps::message::{Answer, Item, Key, Operation, Reply, Request, Value};
+pub use apps::message::{
+    Answer, Content, Document, Entry, Item, Key, Operation, Push, Queue, Recipient, Reply, Request, Topic, Update,
+    Value,
+};
 pub use group::Group;
 pub use log::Log;
 pub use lookup::Lookup;
@@ -126,6 +131,8 @@ pub struct Leasing {
     partitioner: Option<Arc<dyn Partitioner>>,
     /// The rules of the Paxos group, where there is one.
     group: PaxosGroup<Register>,
+    /// How much the keys of each range are asked for, where load is managed.
+    popularity: Arc<[u64]>,
 }
 
 /// A node's volatile state.
@@ -183,6 +190,12 @@ pub enum Timer {
     Task(RangeId),
     /// At a Lookup: its frontend asks anew.
     Retry,
+    /// At an Owner: the document expires.
+    Expiry(Key),
+    /// At the Manager: a period of the change log ends.
+    Truncate,
+    /// At the Manager: a round of load management ends.
+    Balance,
 }
 
 /// What the Manager may do at any moment.
@@ -287,6 +300,12 @@ pub enum Observation {
     Leads,
     /// It leads no longer.
     Deposed,
+    /// A frontend gives its client what was published.
+    Delivered(Push),
+    /// A frontend tells its client that it may have missed something under the key.
+    Missed(Key),
+    /// A document that nobody refreshed is deleted by its server.
+    Expired(Key),
 }
 
 /// Whether a node that dropped a message must wait before it sends anew.
@@ -315,7 +334,15 @@ impl Leasing {
     fn candidates(&self, range: RangeId) -> impl Iterator<Item = NodeId> + use<> {
         let (owners, ranges) = (u32::from(self.params.owners), u32::from(self.params.ranges));
         let first = if self.params.candidates == 0 { 0 } else { u32::from(range.0) * owners / ranges };
-        (0..owners).map(move |place| NodeId(((first + place) % owners) as u16 + 1))
+        let pools = self.params.pools;
+        let all = (0..owners).map(move |place| NodeId(((first + place) % owners) as u16 + 1));
+        all.filter(move |owner| pools == 1 || (owner.0 - 1) % u16::from(pools) == u16::from(range.0 % pools))
+    }
+
+    /// The Owners of each pool.
+    fn pools(&self) -> impl Iterator<Item = Vec<NodeId>> + use<'_> {
+        let pools = u16::from(self.params.pools);
+        (0..pools).map(move |pool| self.owners().filter(|owner| (owner.0 - 1) % pools == pool).collect())
     }
 
     fn lookups(&self) -> impl Iterator<Item = NodeId> + use<> {
@@ -482,8 +509,8 @@ impl Protocol for Leasing {
         if has_client { self.params.operations } else { 0 }
     }
 
-    fn operation(&self, node: NodeId, op: OpId, _: Option<&Answer>, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
-        self.client_operation(node, op, draw)
+    fn operation(&self, node: NodeId, op: OpId, last: Option<&Answer>, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        self.client_operation(node, op, last, draw)
     }
 
     fn recorded_call(&self, operation: &Operation) -> Option<Call> {
@@ -514,7 +541,7 @@ impl Protocol for Leasing {
     }
 
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
-        let mut classes: Vec<Vec<NodeId>> = vec![self.owners().collect()];
+        let mut classes: Vec<Vec<NodeId>> = self.pools().collect();
         // Each frontend's client puts values of its own.
         if !self.has_frontends() {
             classes.push(self.lookups().collect());

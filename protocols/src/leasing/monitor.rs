@@ -32,6 +32,8 @@ pub struct Monitor {
     untold: BTreeMap<(NodeId, RangeId), BTreeMap<Generation, u32>>,
     /// What those of the applications do.
     apps: Watched,
+    /// The most Owners that ever had more than twice the mean load, while all ranges were held.
+    hot_most: u16,
 }
 
 /// The life of a generation: from its first holding to its loss.
@@ -89,6 +91,10 @@ pub(super) fn properties() -> Vec<Property> {
         Property::sometimes("lease-resumed", "a lease that an earlier leader granted gets longer under a new one"),
         Property::sometimes("migrated", "a range's state arrives where it was to go, and the lease with it"),
         Property::sometimes("kept", "a Lookup learns that a range was cleanly migrated, and is silent"),
+        Property::sometimes(
+            "load-spread",
+            "at most half as many Owners as at worst have more than twice the mean load (PRS §7.3, Figure 10)",
+        ),
         Property::sometimes("notified", "a Lookup tells its application of a loss"),
     ]
 }
@@ -102,6 +108,7 @@ impl Leasing {
         match event {
             Event::Observed(Observation::Held { range, generation, from, migrated }) => {
                 monitor.hold(node, *range, *generation, watch);
+                self.count_hot(monitor, watch);
                 if from != migrated {
                     let words = format!("{node:?} holds {range:?} at {generation:?} without the state of {migrated:?}");
                     watch.violated(CLEAN_MIGRATION, words);
@@ -129,7 +136,7 @@ impl Leasing {
             Event::Crashed => self.crash(monitor, node, watch),
             Event::Healed if self.params.progress > Span::ZERO => watch.set_deadline(PROGRESS, self.params.progress),
             Event::Deadline(PROGRESS) => self.check_settled(monitor, watch),
-            Event::Deadline(id) if Watched::is_period(*id) => {}
+            Event::Deadline(id) if Watched::is_own(*id) => {}
             Event::Deadline(id) => self.miss(monitor, *id, watch),
             _ => {}
         }
@@ -140,7 +147,7 @@ impl Leasing {
             life.holder = life.holder.filter(|holder| (*holder, life.generation) != (node, generation));
         }
         let mut id = monitor.next_id();
-        for lookup in self.lookups() {
+        for lookup in self.lookups().chain(self.owners().filter(|_| self.servers_look_up())) {
             if monitor.told.get(&(lookup, range)).is_some_and(|told| *told <= generation) {
                 let followed = self.follow(monitor, Untold { lookup, range, generation }, id, watch);
                 id += u32::from(followed == Followed::Yes);
@@ -166,11 +173,31 @@ impl Leasing {
         let lives: Vec<(RangeId, Life)> = monitor.lives.iter().map(|(range, life)| (*range, *life)).collect();
         for (range, life) in lives.into_iter().filter(|(_, life)| life.holder == Some(node)) {
             watch.reached("owner-restarted");
-            monitor.apps.lose(self, range, watch);
+            monitor.apps.crashed(self, range, life.generation, watch);
             self.lose(monitor, node, range, life.generation, watch);
         }
         monitor.disconnect(node, watch);
         monitor.leader = monitor.leader.filter(|leader| *leader != node);
+    }
+
+    /// PRS §7.3, Figure 10: "several servers are significantly more than 40% loaded" where the average is 20 %, and fewer
+    /// after an hour.
+    fn count_hot(&self, monitor: &mut Monitor, watch: &mut Watch<'_>) {
+        let held = |monitor: &Monitor| monitor.lives.values().filter(|life| life.holder.is_some()).count();
+        if !self.is_adaptive() || held(monitor) < usize::from(self.params.ranges) {
+            return;
+        }
+        let mut loads: BTreeMap<NodeId, u64> = self.owners().map(|owner| (owner, 0)).collect();
+        for (range, life) in &monitor.lives {
+            life.holder.into_iter().for_each(|holder| *loads.entry(holder).or_default() += self.popularity(*range));
+        }
+        let total: u64 = loads.values().sum();
+        let is_hot = |load: &u64| load * loads.len() as u64 > total * 2;
+        let hot = loads.values().filter(|load| is_hot(load)).count() as u16;
+        monitor.hot_most = monitor.hot_most.max(hot);
+        if hot * 2 <= monitor.hot_most && monitor.hot_most > 1 {
+            watch.reached("load-spread");
+        }
     }
 
     /// Every range has an Owner, and whoever is in contact knows which lease it is.

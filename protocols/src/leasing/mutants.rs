@@ -75,6 +75,18 @@ pub const ANSWER_AFTER_NEWS: &str = "answer-after-news";
 pub const STATE_LEFT_BEHIND: &str = "state-left-behind";
 /// A frontend keeps to itself what its Lookup tells it of losses.
 pub const NEWS_KEPT_BACK: &str = "news-kept-back";
+/// The server of a topic takes a publication for done before those who subscribed have it.
+pub const PUBLISHED_AT_ONCE: &str = "published-at-once";
+/// A server publishes to whatever list it has, whosever the lease, though subscriptions change.
+pub const PUBLISH_UNCHECKED: &str = "publish-unchecked";
+/// An entry leaves a queue with the answer that brings it to the client.
+pub const DEQUEUED_AT_ONCE: &str = "dequeued-at-once";
+/// A document is updated whichever version was expected.
+pub const VERSION_UNCHECKED: &str = "version-unchecked";
+/// A refresh does not put off that the document expires.
+pub const REFRESH_FORGOTTEN: &str = "refresh-forgotten";
+/// A server puts no notice of a lost subscription into the queues of those who subscribed.
+pub const NOTICE_NOT_QUEUED: &str = "notice-not-queued";
 /// A server begins its task when it is granted the range.
 pub const TASK_AT_GRANT: &str = "task-at-grant";
 /// A server asks the upcalls, and not the library, whether a task is its own.
@@ -88,6 +100,7 @@ const TWO_HOLD: Outcome = Outcome::Falls("single-copy");
 const REGAINED: Outcome = Outcome::Falls("generation-once");
 const UNTOLD: Outcome = Outcome::Falls("recovery-notification");
 const SOFT: Outcome = Outcome::Falls("soft-linearizable");
+const UNKNOWN: Outcome = Outcome::Falls("delivered-or-told");
 const TWO_LEAD: Outcome = Outcome::Falls("one-leader");
 
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -213,6 +226,36 @@ pub(super) const MUTANTS: &[Mutant] = &[
         NEWS_KEPT_BACK,
         "the passing along of a loss to the client that is to put anew (PRS §2.1)",
         Outcome::Unreachable("client-told"),
+    ),
+    mutant(
+        PUBLISHED_AT_ONCE,
+        "the waiting until all who subscribed have what is published (Centrifuge §4.4: accepted is what \"each subscriber will either receive\" or know of; our decision)",
+        UNKNOWN,
+    ),
+    mutant(
+        PUBLISH_UNCHECKED,
+        "the checks of a publication where subscriptions change (PRS §3.1: \"effectively immutable\")",
+        UNKNOWN,
+    ),
+    mutant(
+        DEQUEUED_AT_ONCE,
+        "a queue's keeping of an entry until the client has it (Centrifuge §4.3: \"the client will receive it\"; our decision)",
+        Outcome::Falls("soft-queue"),
+    ),
+    mutant(
+        NOTICE_NOT_QUEUED,
+        "\"if it receives a loss notification, the Queue server puts the notification into the queue\" (Centrifuge §4.1, PRS §3.2)",
+        UNKNOWN,
+    ),
+    mutant(
+        VERSION_UNCHECKED,
+        "the comparison of an update's version with the document's (PRS §3: \"conditional on the document's current version\")",
+        Outcome::Falls("soft-document"),
+    ),
+    mutant(
+        REFRESH_FORGOTTEN,
+        "the putting off of the expiry by a refresh (PRS §3: \"unless client requests explicitly refresh them\")",
+        Outcome::Falls("kept-for-ttl"),
     ),
     mutant(
         TASK_AT_GRANT,

@@ -49,7 +49,7 @@ impl Owner {
             link: Link::new(nonce, cx.node().0),
             leader: leasing.only_manager(),
             holdings: leasing.ranges().map(|_| Part::new(Holding::Nothing)).collect(),
-            server: Server::start(leasing),
+            server: Server::start(leasing, nonce, cx),
         };
         owner.request(leasing, cx);
         owner
@@ -73,6 +73,7 @@ impl Owner {
         cx.cancel(Timer::BackOff(cx.node()));
         let request = Message::LeaseRequest { pair: self.link.outgoing(), wanted, received };
         leasing.send_to_manager(self.leader, request, cx);
+        self.report_load(leasing, cx);
         if !leasing.mutants.has(STICK_TO_LEADER) {
             self.leader = leasing.only_manager();
         }
@@ -156,9 +157,22 @@ impl Owner {
         self.server.ended(range, holding, cx);
     }
 
+    /// Which Manager server answered the latest request, if one did.
+    pub(super) fn leader(&self) -> Option<NodeId> {
+        self.leader
+    }
+
     /// The generation of the lease that it holds now.
     pub(super) fn held(&self, range: RangeId, cx: &mut Cx<'_>) -> Option<Generation> {
         self.generation(range).filter(|_| cx.is_armed(&Timer::Lease(range)))
+    }
+
+    /// The generation of the state that another Owner handed over, for which the lease is yet to come.
+    pub(super) fn received(&self, range: RangeId) -> Option<Generation> {
+        match *self.holdings[usize::from(range.0)] {
+            Holding::Received(generation) => Some(generation),
+            Holding::Held(_) | Holding::Nothing => None,
+        }
     }
 
     /// The generation of the range's lease: what a lapse of its timer ends.
@@ -171,6 +185,9 @@ impl Owner {
 
     /// What a response in flight can still do here.
     pub(super) fn relevance(&self, message: &Message, leasing: &Leasing) -> Relevance<Message> {
+        if let (Message::LookupResponse { poll, .. }, Some(lookup)) = (message, &self.server.lookup) {
+            return lookup.relevance(*poll);
+        }
         let Message::LeaseResponse { pair, leases, moves } = message else { return Relevance::Live };
         let checks = leasing.owner_checks();
         match self.link.relevance(*pair, checks) {

@@ -4,7 +4,7 @@ use seedbed_model::{Family, Mutant, Mutants, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 use super::mutants::MUTANTS;
-use super::{Application, Leasing, partition};
+use super::{Application, Leasing, balance, partition};
 
 /// At most so many Owners, and so many Lookups: their ids fit.
 const SIDE_COUNT_MAX: u16 = 30_000;
@@ -75,12 +75,18 @@ pub struct Params {
     pub ranges: u8,
     /// How many Lookups. At most 30,000.
     pub lookups: u16,
+    /// How many pools of Owners, each with a namespace of its own at the one Manager service (Centrifuge §2.1.2). Owners,
+    /// ranges and keys are dealt out to them by turns.
+    pub pools: u8,
     /// To how many of the Owners that could have it a free range is offered at most: in the order of their ids, round
     /// from a place that belongs to the range. 0: to all of them, whose number times that of the ranges the Manager then
     /// weighs in each of its steps.
     pub candidates: u16,
     /// Who says where a range should be. All but `free` overrule `candidates`.
     pub partitioner: PartitionerKind,
+    /// How long a round of adaptive load management is (Centrifuge §2.1.2, PRS §4.5), for which `keys` keys are asked for as a
+    /// Zipf distribution has them (PRS §7.3). 0s: loads are not managed. Needs `partitioner = "hashing"`.
+    pub balance: Span,
     /// Whether ranges may change hands with their state (PRS §4.5, Centrifuge §2.1.2).
     pub migration: bool,
     /// How long a lease is, on the Owner's clock (Centrifuge §2.1.2: 60 s).
@@ -104,20 +110,23 @@ pub struct Params {
     pub owner_shortest: Ratio,
     /// And at most this (§2.3.1: 65 s to 60 s). At least 1.
     pub owner_longest: Ratio,
-    /// At most so many changes are kept in the log (the papers truncate it by age: 5 minutes).
+    /// At most so many changes are kept in the log, where it is not truncated by age.
     pub log: usize,
+    /// Each change is kept in the log for this long at least, and for twice as long at most (Centrifuge §2.1.2: "older than 5
+    /// minutes"). 0s: the log is truncated by length.
+    pub log_age: Span,
     /// Every loss at an Owner reaches every Lookup within less than this. See [`Params::notice_needed`].
     pub notice: Span,
     /// After the last fault is healed, every range has an Owner and every Lookup in contact the newest table within this; 0s:
     /// it is not asked, as nothing drives a free assignment. See [`Params::progress_needed`].
     pub progress: Span,
-    /// Which service stands on the leases. `hash-table` needs Lookups, which are its frontends.
+    /// Which service stands on the leases. All but `periodic-task` need Lookups, which are their frontends.
     pub application: Application,
-    /// How many keys it has. 1 to 10,000.
+    /// How many keys or topics it has. 1 to 10,000.
     pub keys: u16,
     /// How many operations the client at each frontend invokes.
     pub operations: u32,
-    /// At how many of the frontends clients put; the others' only get. 0: at all.
+    /// At how many of the frontends clients put or publish; the others' only get or subscribe. 0: at all, and they do both.
     pub writers: u16,
     /// Whether clients that put wait for the news that what they put is lost, and put anew then. Each has a key of its own.
     pub republish: bool,
@@ -130,6 +139,11 @@ pub struct Params {
     pub patience: Span,
     /// How often a periodic task is due. More than `work`.
     pub period: Span,
+    /// Whether subscriptions never change: each topic has one subscriber for ever, and what is published need not come where
+    /// the lease is (PRS §3.1).
+    pub fixed_subscriptions: bool,
+    /// How long a document lives that nobody refreshes (PRS §3.4). 0s: for ever.
+    pub ttl: Span,
 }
 
 impl Default for Params {
@@ -146,8 +160,10 @@ impl Default for Params {
             owners: 2,
             ranges: 1,
             lookups: 1,
+            pools: 1,
             candidates: 0,
             partitioner: PartitionerKind::Free,
+            balance: Span::ZERO,
             migration: false,
             lease: Span::secs(60),
             margin: Span::secs(65),
@@ -159,6 +175,7 @@ impl Default for Params {
             owner_shortest: Ratio::new(12, 13),
             owner_longest: Ratio::new(13, 12),
             log: 8,
+            log_age: Span::ZERO,
             notice: Span::secs(160),
             progress: Span::ZERO,
             application: Application::None,
@@ -170,6 +187,8 @@ impl Default for Params {
             retry: Span::ZERO,
             patience: Span::ZERO,
             period: Span::ZERO,
+            fixed_subscriptions: false,
+            ttl: Span::ZERO,
         }
     }
 }
@@ -262,6 +281,7 @@ impl Params {
             return Err(format!("the longest back-off, {back_off}, must be shorter than renew, {}", self.renew));
         }
         self.check_service()?;
+        self.check_pools()?;
         self.check_application()?;
         if self.contact <= self.poll {
             return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
@@ -285,20 +305,69 @@ impl Params {
             return Err("work must be positive where there is an application".into());
         }
         match self.application {
-            Application::HashTable if [self.retry, self.patience].contains(&Span::ZERO) => {
-                Err("retry and patience must be positive where there is a hash table".into())
-            }
-            Application::HashTable if self.lookups == 0 => {
-                Err("a hash table without a Lookup has no frontend: lookups = 1".into())
-            }
-            Application::HashTable if self.writers > self.lookups => {
-                Err(format!("writers {} exceed the frontends, which are the lookups: {}", self.writers, self.lookups))
-            }
+            service if service.has_frontends() => self.check_frontends(),
             Application::PeriodicTask if self.period <= self.work => {
                 Err(format!("period {} must be longer than work, {}", self.period, self.work))
             }
             Application::PeriodicTask if self.operations > 0 => {
                 Err(format!("operations {} of a task that has no clients: operations = 0", self.operations))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_pools(&self) -> Result<(), String> {
+        let Params { pools, ranges, owners, .. } = *self;
+        if self.balance > Span::ZERO && (self.partitioner != PartitionerKind::Hashing || pools != 1) {
+            return Err("loads are managed by virtual nodes, of one pool: partitioner = \"hashing\", pools = 1".into());
+        }
+        let services = if self.application == Application::LiveMesh { 3 } else { pools };
+        if pools != services {
+            return Err(format!("pools {pools} for the services of live-mesh: pools = {services}"));
+        }
+        let is_short = pools > 1 && owners < u16::from(pools);
+        if pools == 0 || !ranges.is_multiple_of(pools) || is_short {
+            return Err(format!("pools {pools} must divide ranges {ranges}, and not exceed owners {owners}"));
+        }
+        Ok(())
+    }
+
+    fn check_frontends(&self) -> Result<(), String> {
+        let service = self.application.words();
+        if [self.retry, self.patience].contains(&Span::ZERO) {
+            return Err(format!("retry and patience must be positive where there is {service}"));
+        }
+        if self.lookups == 0 {
+            return Err(format!("{service} without a Lookup has no frontend: lookups = 1"));
+        }
+        if self.writers > self.lookups {
+            return Err(format!(
+                "writers {} exceed the frontends, which are the lookups: {}",
+                self.writers, self.lookups
+            ));
+        }
+        if self.application == Application::LiveMesh {
+            if u32::from(self.keys) != u32::from(self.lookups) * 3 {
+                return Err(format!(
+                    "keys {} must be three for each frontend's device: {}",
+                    self.keys,
+                    self.lookups * 3
+                ));
+            }
+            if self.writers == 0 || self.writers >= self.lookups {
+                return Err(format!("writers {} must be some of the {} frontends", self.writers, self.lookups));
+            }
+        }
+        if self.ttl > Span::ZERO && self.application != Application::SectionedDocument {
+            return Err(format!("ttl {} without documents: application = \"sectioned-document\"", self.ttl));
+        }
+        let subscribers = self.lookups - self.writers;
+        match self.fixed_subscriptions {
+            true if self.application != Application::PublishSubscribe => {
+                Err("fixed-subscriptions without subscriptions: application = \"publish-subscribe\"".into())
+            }
+            true if subscribers != self.keys => {
+                Err(format!("fixed-subscriptions with {subscribers} subscribers of {} topics: one of each", self.keys))
             }
             _ => Ok(()),
         }
@@ -358,6 +427,7 @@ impl Family for Leasing {
     fn build(params: &Params, mutants: Mutants) -> Result<Leasing, String> {
         params.check()?;
         let group = super::embedded::group(params);
-        Ok(Leasing { params: params.clone(), mutants, partitioner: partition::of(params), group })
+        let (partitioner, popularity) = (partition::of(params), balance::popularity(params));
+        Ok(Leasing { params: params.clone(), mutants, partitioner, group, popularity })
     }
 }

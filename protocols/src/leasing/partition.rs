@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use seedbed_model::{NodeId, hash};
+use seedbed_model::{NodeId, Span, hash};
 
 use super::message::RangeId;
 use super::params::{Params, PartitionerKind, Variant};
@@ -15,22 +15,59 @@ use super::params::{Params, PartitionerKind, Variant};
 /// "Each Owner gets 64 virtual nodes" (PRS §4.1, Centrifuge §2).
 pub const VIRTUAL_NODES: u32 = 64;
 
+/// And up to so many where load is managed: more would have no place on the ring.
+pub(super) const VIRTUAL_NODES_MAX: u32 = 4 * VIRTUAL_NODES;
+
 /// Which Owner a range should have.
 pub trait Partitioner: Send + Sync + std::fmt::Debug {
     /// The Owner, of those that are live; `None` if none is. A pure function.
     fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId>;
+
+    /// The same with so many virtual nodes for each Owner, if it has any. A pure function.
+    fn owner_by_counts(
+        &self,
+        range: RangeId,
+        counts: &BTreeMap<NodeId, u32>,
+        is_live: &mut dyn FnMut(NodeId) -> bool,
+    ) -> Option<NodeId> {
+        let _ = counts;
+        self.owner_of(range, is_live)
+    }
 }
 
 /// The partitioner that the parameters ask for.
 pub(super) fn of(params: &Params) -> Option<Arc<dyn Partitioner>> {
-    let owners = (1..=params.owners).map(NodeId);
+    if params.pools == 1 {
+        return of_pool(params, (1..=params.owners).map(NodeId).collect());
+    }
+    let pools = u16::from(params.pools);
+    let of_pool = |pool: u16| {
+        let owners = (1..=params.owners).map(NodeId).filter(|owner| (owner.0 - 1) % pools == pool);
+        of_pool(params, owners.collect())
+    };
+    let namespaces: Option<Vec<_>> = (0..pools).map(of_pool).collect();
+    namespaces.map(|namespaces| -> Arc<dyn Partitioner> { Arc::new(Namespaces(namespaces)) })
+}
+
+fn of_pool(params: &Params, owners: Vec<NodeId>) -> Option<Arc<dyn Partitioner>> {
     match params.partitioner {
         PartitionerKind::Free => None,
-        PartitionerKind::Fixed => Some(Arc::new(Fixed { owners: owners.collect() })),
+        PartitionerKind::Fixed => Some(Arc::new(Fixed { owners })),
         PartitionerKind::Hashing => {
-            let counts = owners.map(|owner| (owner, VIRTUAL_NODES)).collect();
+            let count = if params.balance > Span::ZERO { VIRTUAL_NODES_MAX } else { VIRTUAL_NODES };
+            let counts = owners.into_iter().map(|owner| (owner, count)).collect();
             Some(Arc::new(ConsistentHashing::new(params.ranges, &counts)))
         }
+    }
+}
+
+/// "A set of namespaces, one for each pool" (Centrifuge §2.1.2), whose ranges are dealt out by turns: a partitioner for each.
+#[derive(Debug, Clone)]
+struct Namespaces(Vec<Arc<dyn Partitioner>>);
+
+impl Partitioner for Namespaces {
+    fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId> {
+        self.0[usize::from(range.0) % self.0.len()].owner_of(range, is_live)
     }
 }
 
@@ -38,19 +75,27 @@ pub(super) fn of(params: &Params) -> Option<Arc<dyn Partitioner>> {
 #[derive(Debug, Clone)]
 pub struct ConsistentHashing {
     ranges: u8,
-    /// The virtual nodes, by their place on the ring.
-    ring: Vec<(u64, NodeId)>,
+    /// The virtual nodes, by their place on the ring, each with its Owner and its number there.
+    ring: Vec<(u64, NodeId, u32)>,
 }
 
 impl ConsistentHashing {
     /// `ranges` equal ranges of the key space, and so many virtual nodes for each Owner.
     pub fn new(ranges: u8, virtual_nodes: &BTreeMap<NodeId, u32>) -> Self {
-        let mut ring: Vec<(u64, NodeId)> = virtual_nodes
+        let mut ring: Vec<(u64, NodeId, u32)> = virtual_nodes
             .iter()
-            .flat_map(|(owner, count)| (0..*count).map(|number| (place(*owner, number), *owner)))
+            .flat_map(|(owner, count)| (0..*count).map(|number| (place(*owner, number), *owner, number)))
             .collect();
         ring.sort_unstable();
         ConsistentHashing { ranges, ring }
+    }
+
+    /// The virtual nodes round the ring from a range's first key on.
+    fn round_from(&self, range: RangeId) -> impl Iterator<Item = &(u64, NodeId, u32)> {
+        let first_key = self.first_key(range);
+        let begin = self.ring.partition_point(|(key, ..)| *key < first_key);
+        let (before, after) = self.ring.split_at(begin);
+        after.iter().chain(before)
     }
 
     /// The first key of a range.
@@ -66,10 +111,18 @@ fn place(owner: NodeId, number: u32) -> u64 {
 
 impl Partitioner for ConsistentHashing {
     fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId> {
-        let first_key = self.first_key(range);
-        let begin = self.ring.partition_point(|(key, _)| *key < first_key);
-        let (before, after) = self.ring.split_at(begin);
-        after.iter().chain(before).map(|(_, owner)| *owner).find(|owner| is_live(*owner))
+        self.round_from(range).map(|(_, owner, _)| *owner).find(|owner| is_live(*owner))
+    }
+
+    fn owner_by_counts(
+        &self,
+        range: RangeId,
+        counts: &BTreeMap<NodeId, u32>,
+        is_live: &mut dyn FnMut(NodeId) -> bool,
+    ) -> Option<NodeId> {
+        let has = |owner: &NodeId, number: &u32| counts.get(owner).is_some_and(|count| number < count);
+        let present = self.round_from(range).filter(|(_, owner, number)| has(owner, number));
+        present.map(|(_, owner, _)| *owner).find(|owner| is_live(*owner))
     }
 }
 
@@ -181,6 +234,22 @@ mod tests {
             let next = rebalanced(Variant::Centrifuge, &loads, &counts);
             prop_assert_eq!(next.values().sum::<u32>(), counts.values().sum::<u32>());
         }
+    }
+
+    /// A virtual node less takes ranges from its Owner alone, and one more gives ranges to it alone.
+    #[test]
+    fn a_virtual_node_moves_what_is_its_own() {
+        let ring = ConsistentHashing::new(200, &(1..=4).map(|owner| (NodeId(owner), VIRTUAL_NODES_MAX)).collect());
+        let placed = |counts: &BTreeMap<NodeId, u32>| -> Vec<NodeId> {
+            (0..200).filter_map(|range| ring.owner_by_counts(RangeId(range), counts, &mut |_| true)).collect()
+        };
+        let before: BTreeMap<NodeId, u32> = (1..=4).map(|owner| (NodeId(owner), VIRTUAL_NODES)).collect();
+        let after: BTreeMap<NodeId, u32> =
+            before.iter().map(|(owner, n)| (*owner, n - u32::from(owner.0 == 2) * 40)).collect();
+        let (old, new) = (placed(&before), placed(&after));
+        assert_eq!((old.len(), new.len()), (200, 200));
+        assert!(old.iter().zip(&new).all(|(old, new)| old == new || *old == NodeId(2)));
+        assert!(old != new);
     }
 
     #[test]

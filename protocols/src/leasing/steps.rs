@@ -46,6 +46,9 @@ impl Leasing {
             Input::Timer(Timer::Quarantine) => manager.on_ready(),
             Input::Timer(Timer::Unavailable(range)) => manager.on_unavailable_end(range, self, cx),
             Input::Timer(Timer::BackOff(owner)) => manager.on_back_off(owner, cx),
+            Input::Message { from, message: Message::Load(load) } => manager.on_load(from, load, self, cx),
+            Input::Timer(Timer::Balance) => manager.rebalance(self, cx),
+            Input::Timer(Timer::Truncate) => manager.truncate(self, cx),
             Input::Timer(Timer::Heard(_)) => cx.mark("owner-silent"),
             _ => cx.mark("input out of place"),
         }
@@ -73,12 +76,21 @@ impl Leasing {
             Input::Message { from, message: Message::Request(request) } => {
                 owner.on_app_request(from, request, self, cx)
             }
+            Input::Message { message: Message::Reply(reply), .. } => owner.on_call_answered(reply, self, cx),
+            Input::Message { from, message: Message::LookupResponse { poll, edition, news } } => {
+                owner.on_news(from, poll, edition, news, self, cx);
+            }
+            Input::Timer(timer @ (Timer::Poll | Timer::Contact)) => {
+                owner.on_lookup_timer(timer == Timer::Poll, self, cx);
+            }
+            Input::Message { from, message: Message::Taken(push) } => owner.on_taken(from, push, self, cx),
+            Input::Timer(Timer::Expiry(key)) => owner.on_expiry(key, self, cx),
             Input::Timer(Timer::Work(key)) => owner.on_work_end(key, self, cx),
             Input::Timer(Timer::Task(range)) => owner.on_task_due(range, self, cx),
             Input::Timer(Timer::Renew | Timer::BackOff(_)) => owner.request(self, cx),
             Input::Timer(Timer::Lease(range)) => owner.on_lease_end(range, cx),
             // Whether it is armed is all that counts.
-            Input::Timer(Timer::Request) => {}
+            Input::Timer(Timer::Request | Timer::Asked) => {}
             _ => cx.mark("input out of place"),
         }
     }
@@ -97,6 +109,7 @@ impl Leasing {
             Input::Timer(Timer::Asked) => {}
             Input::Operation { op, operation } => lookup.on_operation(op, operation, self, cx),
             Input::Message { message: Message::Reply(reply), .. } => lookup.on_reply(reply, self, cx),
+            Input::Message { from, message: Message::Push(push) } => lookup.on_push(from, push, cx),
             Input::Timer(Timer::Retry) => lookup.ask(self, cx),
             _ => cx.mark("input out of place"),
         }

@@ -1,5 +1,8 @@
 //! The leader's lease table, what may be decided about it, and what requests can still do to it.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use seedbed_model::{Canonical, NodeId, Offers, Part, Relevance};
 
 use super::manager::{Manager, Wanted};
@@ -56,21 +59,43 @@ pub(super) fn ids(ranges: &[Part<Entry>]) -> impl Iterator<Item = (RangeId, &Ent
 }
 
 /// See [`Manager::decisions`]. `ready` says whether free ranges may be granted.
-pub(super) fn decisions(ranges: &[Part<Entry>], ready: bool, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
+pub(super) fn decisions(
+    ranges: &[Part<Entry>],
+    counts: Option<&BTreeMap<NodeId, u32>>,
+    ready: bool,
+    leasing: &Leasing,
+    offers: &mut Offers<'_, Leasing>,
+) {
     for (range, entry) in ids(ranges) {
         match (entry.assignment.owner, &leasing.partitioner) {
             (Some(owner), partitioner) if entry.recall == Recall::No && is_reachable(owner, offers) => {
                 match partitioner {
                     None => offer_recalls(range, owner, leasing, offers),
-                    Some(partitioner) => correct(range, owner, &**partitioner, leasing, offers),
+                    Some(partitioner) => correct(range, owner, &Placing { partitioner, counts }, leasing, offers),
                 }
             }
             (None, None) if ready => offer_grants(range, leasing, offers),
             (None, Some(partitioner)) if ready => {
-                let owner = partitioner.owner_of(range, &mut |owner| is_reachable(owner, offers));
+                let placing = Placing { partitioner, counts };
+                let owner = placing.owner_of(range, &mut |owner| is_reachable(owner, offers));
                 owner.into_iter().for_each(|owner| offers.offer(Decision::Grant(range, owner)));
             }
             _ => {}
+        }
+    }
+}
+
+/// A partitioner, with how many virtual nodes each Owner has where that is not fixed.
+struct Placing<'a> {
+    partitioner: &'a Arc<dyn Partitioner>,
+    counts: Option<&'a BTreeMap<NodeId, u32>>,
+}
+
+impl Placing<'_> {
+    fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId> {
+        match self.counts {
+            None => self.partitioner.owner_of(range, is_live),
+            Some(counts) => self.partitioner.owner_by_counts(range, counts, is_live),
         }
     }
 }
@@ -87,14 +112,8 @@ fn offer_recalls(range: RangeId, owner: NodeId, leasing: &Leasing, offers: &mut 
 
 /// "When a new Owner contacts the Manager service", the leader "computes the desired new assignment of ranges to Owners,
 /// recalls leases on the ranges that are now destined for the new Owner" (Centrifuge §2.1.2).
-fn correct(
-    range: RangeId,
-    owner: NodeId,
-    partitioner: &dyn Partitioner,
-    leasing: &Leasing,
-    offers: &mut Offers<'_, Leasing>,
-) {
-    let Some(right) = partitioner.owner_of(range, &mut |owner| offers.is_armed(&Timer::Heard(owner))) else { return };
+fn correct(range: RangeId, owner: NodeId, placing: &Placing<'_>, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
+    let Some(right) = placing.owner_of(range, &mut |owner| offers.is_armed(&Timer::Heard(owner))) else { return };
     if right == owner {
         return;
     }

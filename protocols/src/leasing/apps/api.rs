@@ -43,7 +43,7 @@ impl Server {
         match leasing.params.application {
             Application::None => return,
             Application::PeriodicTask => self.await_task(handle, leasing, cx),
-            Application::HashTable => self.adopt_items(handle, from, leasing),
+            _ => self.adopt_items(handle, from, leasing, cx),
         }
         cx.mark("upcall-grant");
     }

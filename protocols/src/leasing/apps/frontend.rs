@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, OpId};
+use seedbed_model::{Canonical, NodeId, OpId};
 
-use super::Cx;
-use super::message::{Answer, Key, Operation, Reply, Request};
+use super::message::{Answer, Key, Operation, Push, Reply, Request};
+use super::{Application, Cx};
 use crate::leasing::message::{Generation, Message};
 use crate::leasing::{ANSWER_AFTER_NEWS, Leasing, Lookup, NEWS_KEPT_BACK, Observation, PUT_AGAIN, Timer};
 
@@ -14,7 +14,7 @@ use crate::leasing::{ANSWER_AFTER_NEWS, Leasing, Lookup, NEWS_KEPT_BACK, Observa
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub(crate) struct Frontend {
     open: Option<Open>,
-    /// The leases under which its client put last, where it waits for the news of their loss.
+    /// The leases under which its client put last or subscribed, where it must hear of their loss.
     kept: BTreeMap<Key, Generation>,
 }
 
@@ -28,24 +28,77 @@ struct Open {
     first: Option<Generation>,
 }
 
+impl Frontend {
+    /// What its client subscribed to, and under which lease, where a queue brings what is published there.
+    fn subscription(&self, leasing: &Leasing) -> Option<(Key, Generation)> {
+        let is_topic = |key: Key| leasing.params.application == Application::LiveMesh && !leasing.tells_client_of(key);
+        self.kept.iter().map(|(key, lease)| (*key, *lease)).find(|(key, _)| is_topic(*key))
+    }
+}
+
 impl Lookup {
     pub(crate) fn on_operation(&mut self, op: OpId, operation: Operation, leasing: &Leasing, cx: &mut Cx<'_>) {
         let Some(frontend) = &mut self.frontend else { return };
+        let operation = match operation {
+            Operation::Connect(queue, _) => Operation::Connect(queue, frontend.subscription(leasing)),
+            other => other,
+        };
         frontend.open = Some(Open { op, operation, first: None });
         match operation {
             Operation::Await(_) => {
                 self.tell(leasing, cx);
             }
+            Operation::Dequeue(..) if self.tell(leasing, cx) => {}
             _ => self.ask(leasing, cx),
         }
     }
 
     /// The upcall, on its way to the client that waits for it.
     pub(crate) fn pass_on_news(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
-        let waits = self.open().is_some_and(|open| matches!(open.operation, Operation::Await(_)));
-        if waits && !leasing.mutants.has(NEWS_KEPT_BACK) && self.tell(leasing, cx) {
+        if leasing.mutants.has(NEWS_KEPT_BACK) {
+            return;
+        }
+        self.note_losses(leasing, cx);
+        let is_told = |open: Open| matches!(open.operation, Operation::Await(_) | Operation::Dequeue(..));
+        let waits = self.open().is_some_and(is_told);
+        if waits && self.tell(leasing, cx) {
             cx.mark("client-told");
         }
+    }
+
+    /// "The servers linking in the Lookup library may wish to learn of this crash so they can proactively republish"
+    /// (Centrifuge §3.1).
+    fn note_losses(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let Some(frontend) = &self.frontend else { return };
+        let is_lost =
+            |key: &Key, lease: &Generation| leasing.tells_client_of(*key) && !self.may_have(*key, *lease, leasing);
+        let lost: Vec<Key> =
+            frontend.kept.iter().filter(|(key, lease)| is_lost(key, lease)).map(|(key, _)| *key).collect();
+        for key in lost {
+            cx.observe(Observation::Missed(key));
+            self.keep(key, None);
+        }
+    }
+
+    /// Notes that its client must hear of the loss of this lease, or need not any more.
+    fn keep(&mut self, key: Key, lease: Option<Generation>) {
+        let Some(frontend) = &mut self.frontend else { return };
+        match lease {
+            Some(lease) => frontend.kept.insert(key, lease),
+            None => frontend.kept.remove(&key),
+        };
+    }
+
+    /// What was published to a topic that its client subscribed to, or subscribes to just now.
+    pub(crate) fn on_push(&mut self, from: NodeId, push: Push, cx: &mut Cx<'_>) {
+        let Some(frontend) = &self.frontend else { return cx.mark("input out of place") };
+        let subscribes = frontend.open.is_some_and(|open| open.operation == Operation::Subscribe(push.key));
+        if subscribes || frontend.kept.contains_key(&push.key) {
+            cx.observe(Observation::Delivered(push));
+        } else {
+            cx.mark("push-unwanted");
+        }
+        cx.send(from, Message::Taken(push));
     }
 
     /// Answers a client that waits for news of a loss, if there was any.
@@ -63,7 +116,8 @@ impl Lookup {
     pub(crate) fn ask(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
         let Some(open) = self.open() else { return };
         let Open { op, operation, first } = open;
-        let is_put = matches!(operation, Operation::Put(..));
+        let is_put = matches!(operation, Operation::Put(..) | Operation::Enqueue(..) | Operation::Update(_))
+            && !leasing.is_unchecked(operation);
         if is_put && first.is_some_and(|first| self.is_lost(operation.key(), first, leasing)) {
             // What was asked may have been done; nothing that was asked can be done any more.
             cx.mark("put-failed");
@@ -88,15 +142,19 @@ impl Lookup {
             return cx.set(Timer::Retry, leasing.params.retry);
         };
         let key = open.operation.key();
-        if !self.may_have(key, lease, leasing) {
+        let is_unchecked = leasing.is_unchecked(open.operation);
+        if !is_unchecked && !self.may_have(key, lease, leasing) {
             cx.mark("reply-after-news");
             if !leasing.mutants.has(ANSWER_AFTER_NEWS) {
                 return cx.set(Timer::Retry, leasing.params.retry);
             }
         }
-        cx.observe(Observation::Believed { range: leasing.range_of(key), lease });
-        if let Some(frontend) = self.frontend.as_mut().filter(|_| leasing.params.republish && answer == Answer::Put) {
-            frontend.kept.insert(key, lease);
+        if !is_unchecked {
+            cx.observe(Observation::Believed { range: leasing.range_of(key), lease });
+        }
+        let is_kept = matches!(answer, Answer::Subscribed | Answer::Connected);
+        if is_kept || (leasing.params.republish && answer == Answer::Put) {
+            self.keep(key, Some(lease));
         }
         self.answer(open.op, answer, cx);
     }

@@ -6,10 +6,14 @@
 //!
 //! - `api`: the two calls and the upcalls of the Owner library, and `lookup`
 //! - `task`: a periodic task, spread over a pool that links only the Owner library (PRS §3.4)
-//! - `hash_table`: the template of five steps (PRS Figure 4, Centrifuge Figure 10) around puts and gets
+//! - `template`: the five steps (PRS Figure 4, Centrifuge Figure 10) around what is done to the state under a key
+//! - `topics`: subscription lists, and what is published to who is on them (Centrifuge Figure 10)
 //! - `frontend`: a client's operation on its way to the Owner, again and again
 //! - `message`: keys, values, operations, what frontends and servers send each other
-//! - `watched`: what must hold of all this
+//! - `queues`: clients' queues, and the notices in them (Centrifuge §4.3, PRS §3.2)
+//! - `documents`: versions, sections, times to live (PRS §3, §3.4)
+//! - `calls`: what a server exposes to frontends and to the servers of other pools (Centrifuge Figure 11)
+//! - `watched`: what must hold of all this; `deliveries`: of what is published; `soft`: sequential specifications
 //!
 //! Every step of the template is needed. Step 1 is there not only "to avoid wasted work", as PRS Figure 4 says: where stale
 //! state is found by the number of step 1, as in Centrifuge Figure 10, a request that comes late or to the wrong Owner would
@@ -32,25 +36,51 @@
 //!   (`put-again`);
 //! - *an answer counts only while nothing was lost since its lease*, as far as the frontend knows: one that was overtaken
 //!   by the news of the loss would let its client believe that the loss was an earlier one's (`answer-after-news`);
+//! - *a publication is accepted once all who are on the list have it*. A server that answered before would have to keep what
+//!   is not taken, and be a queue (`published-at-once`). A publication under a lease finds everybody on the list, or whoever
+//!   is not on it lost a list before, and hears of that within `notice`;
+//! - *a publication without checks* (PRS §3.1) goes to the list that is there, from whichever lease, and is refused where
+//!   none is. That is right where a list is written once: a topic has one subscriber for ever (`fixed-subscriptions`). Where
+//!   subscriptions change, a list of an earlier lease leaves out who subscribed since (`publish-unchecked`);
+//! - *each pool has a namespace of its own at the one Manager service*: Owners, ranges and keys are dealt out to the pools by
+//!   turns, and a Lookup that links several namespaces knows them by one table and one log;
+//! - *an address is put, then published, then enqueued, and only then is the client answered*: each server waits for the
+//!   next, and asks again. What is stored is stored before it is exposed;
+//! - *an entry leaves a queue when its client asks for the next* (`dequeued-at-once`). A queue that was lost is made anew by
+//!   its client alone; since a request is served under the lease that it names, its frontend has heard of the loss then;
+//! - *a queue remembers under which lease its client subscribed*, so that whichever server has the queue finds whether that
+//!   was lost: by the news, when the client connects, and when the queue came from another server (`notice-not-queued`);
+//! - *a document's version is what was written last*, so that no version comes again after a loss (`version-unchecked`);
+//! - *a document expires its time to live after its server last did an update or a refresh* (`refresh-forgotten`), and
+//!   after a move, which counts anew. To its clients that is one more delete of the demonic client's;
 //! - the task first runs a whole period after a grant: who had the range before may have run it just now (`task-at-grant`).
 
 pub(super) mod api;
+mod calls;
+pub(super) mod deliveries;
+#[cfg(test)]
+mod delivery_tests;
+mod documents;
 pub(super) mod frontend;
-pub(super) mod hash_table;
 pub(super) mod message;
+mod queues;
+mod soft;
 pub(super) mod task;
+pub(super) mod template;
 #[cfg(test)]
 mod tests;
+pub(super) mod topics;
 pub(super) mod watched;
 
-use seedbed_model::{Canonical, Context, NodeId, OpId, Part};
+use seedbed_model::{Canonical, Context, NodeId, Nonce, OpId, Part};
 use serde::{Deserialize, Serialize};
 
-use super::{Leasing, Params, RangeId};
+use super::{Leasing, Lookup, Params, RangeId, Role};
 use frontend::Frontend;
-use hash_table::Slot;
-use message::{Key, Operation, Value};
+
+use message::{Answer, Entry, Key, Operation, Recipient, Update, Value};
 use task::Task;
+use template::Slot;
 
 type Cx<'a> = Context<'a, Leasing>;
 
@@ -64,6 +94,39 @@ pub enum Application {
     PeriodicTask,
     /// A hash table in memory (PRS Figure 4).
     HashTable,
+    /// Subscription lists in memory, and what is published to who is on them (Centrifuge Figure 10).
+    PublishSubscribe,
+    /// Queues in memory, for clients that may be away (PRS §3, Centrifuge §4.3).
+    Queue,
+    /// Three services, each with a pool and a namespace of its own: device connectivity, publish-subscribe, queues
+    /// (Centrifuge §4.1, Figure 11).
+    LiveMesh,
+    /// Documents with versions, sections and a time to live (PRS §3).
+    SectionedDocument,
+    /// A hash table of feeds, weakly consistent: "if an operation arrives at any middle-tier node, that node processes it
+    /// without checking whether it is the owner" (PRS §3.1).
+    RssProcessor,
+}
+
+impl Application {
+    /// Whether it has frontends, and clients at them.
+    pub(super) fn has_frontends(self) -> bool {
+        !matches!(self, Application::None | Application::PeriodicTask)
+    }
+
+    /// In words.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Application::None => "no application",
+            Application::PeriodicTask => "a periodic task",
+            Application::HashTable => "a hash table",
+            Application::PublishSubscribe => "publish-subscribe",
+            Application::Queue => "a queue service",
+            Application::LiveMesh => "live-mesh",
+            Application::SectionedDocument => "a sectioned document",
+            Application::RssProcessor => "an RSS processor",
+        }
+    }
 }
 
 /// An Owner's part in the service.
@@ -73,16 +136,19 @@ pub(super) struct Server {
     pub(super) slots: Vec<Part<Slot>>,
     /// `[i]` belongs to range `i`. None without a task.
     pub(super) tasks: Vec<Part<Task>>,
+    /// Where it links the Lookup library.
+    pub(super) lookup: Option<Part<Lookup>>,
 }
 
 impl Server {
-    pub(super) fn start(leasing: &Leasing) -> Self {
+    pub(super) fn start(leasing: &Leasing, nonce: Nonce, cx: &mut Cx<'_>) -> Self {
         let is = |application| leasing.params.application == application;
-        let keys = if is(Application::HashTable) { leasing.params.keys } else { 0 };
+        let keys = if leasing.has_frontends() { leasing.params.keys } else { 0 };
         let tasks = if is(Application::PeriodicTask) { leasing.params.ranges } else { 0 };
         Server {
             slots: (0..keys).map(|_| Part::new(Slot::default())).collect(),
             tasks: (0..tasks).map(|_| Part::new(Task::default())).collect(),
+            lookup: leasing.servers_look_up().then(|| Part::new(Lookup::start(leasing, nonce, cx))),
         }
     }
 }
@@ -100,19 +166,91 @@ impl Leasing {
 
     /// Whether the service has frontends, and clients at them.
     pub(super) fn has_frontends(&self) -> bool {
-        self.params.application == Application::HashTable
+        self.params.application.has_frontends()
     }
 
-    pub(super) fn new_frontend(&self) -> Option<Part<Frontend>> {
-        self.has_frontends().then(|| Part::new(Frontend::default()))
+    pub(super) fn new_frontend(&self, node: NodeId) -> Option<Part<Frontend>> {
+        (self.has_frontends() && self.is_frontend(node)).then(|| Part::new(Frontend::default()))
+    }
+
+    fn is_frontend(&self, node: NodeId) -> bool {
+        self.role(node) == Role::Lookup
+    }
+
+    /// Which service a key belongs to: each has a namespace of its own.
+    fn service_of(&self, key: Key) -> Application {
+        let services = [Application::HashTable, Application::PublishSubscribe, Application::Queue];
+        match self.params.application {
+            Application::LiveMesh => services[usize::from(key.0 % 3)],
+            other => other,
+        }
+    }
+
+    /// Whether an operation is exposed to others than its client before it returns.
+    fn exposes(&self, operation: Operation) -> bool {
+        let puts_on = matches!(operation, Operation::Put(..)) && self.params.application == Application::LiveMesh;
+        puts_on || matches!(operation, Operation::Publish(..))
+    }
+
+    /// Whether the news of the loss of what is stored under the key is passed along to the client. That of a subscription is
+    /// put into the client's queue, where it has one.
+    fn tells_client_of(&self, key: Key) -> bool {
+        matches!(self.service_of(key), Application::Queue) || self.params.application == Application::PublishSubscribe
+    }
+
+    /// Whether clients are owed what is published.
+    fn delivers(&self) -> bool {
+        matches!(self.params.application, Application::PublishSubscribe | Application::LiveMesh)
+    }
+
+    /// Where what is published goes to the client of this frontend.
+    fn recipient(&self, frontend: NodeId) -> Recipient {
+        match self.params.application {
+            Application::LiveMesh => Recipient::Service(self.queue_of(frontend)),
+            _ => Recipient::Frontend(frontend),
+        }
+    }
+
+    /// The queue of the client at this frontend.
+    fn queue_of(&self, frontend: NodeId) -> Key {
+        let client = frontend.0 - self.params.owners - 1;
+        match self.params.application {
+            Application::LiveMesh => Key(client * 3 + 2),
+            _ => Key(client % self.params.keys),
+        }
+    }
+
+    /// The topic of a device, to which the client at this frontend subscribes.
+    fn topic_of(&self, frontend: NodeId) -> Key {
+        let Params { owners, writers, keys, .. } = self.params;
+        let subscriber = frontend.0 - owners - 1 - writers;
+        match self.params.application {
+            Application::LiveMesh => Key((subscriber % writers.max(1)) * 3 + 1),
+            _ => Key(subscriber % keys),
+        }
     }
 
     /// A client puts and gets by turns, and at every other frontend it begins with a get; or it puts, and puts anew whenever
     /// that is lost; or it only gets. Every value is put once.
-    pub(super) fn client_operation(&self, node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+    pub(super) fn client_operation(
+        &self,
+        node: NodeId,
+        op: OpId,
+        last: Option<&Answer>,
+        draw: &mut dyn FnMut(u32) -> u32,
+    ) -> Operation {
         let Params { owners, lookups, keys, writers, republish, .. } = self.params;
         let client = node.0 - owners - 1;
         let value = Value(op.0 * u32::from(lookups) + u32::from(client) + 1);
+        match self.params.application {
+            Application::SectionedDocument => return self.document_operation(op, value, last, draw),
+            Application::PublishSubscribe => return self.subscriber_operation(node, op, value, last, draw),
+            Application::Queue if writers == 0 => return self.own_queue_operation(node, op, value),
+            Application::Queue | Application::LiveMesh if client >= writers => return self.queue_operation(node, last),
+            Application::LiveMesh => return Operation::Put(Key(client * 3), value),
+            Application::Queue => return Operation::Enqueue(Key(draw(u32::from(keys)) as u16), value),
+            _ => {}
+        }
         let writes = writers == 0 || client < writers;
         if writes && republish {
             let own = Key(client % keys);
@@ -126,11 +264,85 @@ impl Leasing {
     }
 }
 
+impl Leasing {
+    /// Who publishes does so to any topic. Who subscribes has one, subscribes to it and waits until told that something was
+    /// missed, to subscribe anew. Where all clients do both, they subscribe and publish by turns.
+    fn subscriber_operation(
+        &self,
+        node: NodeId,
+        op: OpId,
+        value: Value,
+        last: Option<&Answer>,
+        draw: &mut dyn FnMut(u32) -> u32,
+    ) -> Operation {
+        let Params { owners, keys, writers, .. } = self.params;
+        let client = node.0 - owners - 1;
+        if writers == 0 {
+            let own = Key(client % keys);
+            return if op.0.is_multiple_of(2) { Operation::Subscribe(own) } else { Operation::Publish(own, value) };
+        }
+        if client < writers {
+            let key = Key(if keys == 1 { 0 } else { draw(u32::from(keys)) as u16 });
+            return Operation::Publish(key, value);
+        }
+        let own = self.topic_of(node);
+        if last == Some(&Answer::Subscribed) { Operation::Await(own) } else { Operation::Subscribe(own) }
+    }
+
+    /// A client reads a document, writes a section of it if it is still what it read, and refreshes it, by turns.
+    fn document_operation(
+        &self,
+        op: OpId,
+        value: Value,
+        last: Option<&Answer>,
+        draw: &mut dyn FnMut(u32) -> u32,
+    ) -> Operation {
+        let (round, turn) = (op.0 / 3, op.0 % 3);
+        let key = Key((round % u32::from(self.params.keys)) as u16);
+        let section = if turn == 2 { 0 } else { draw(2) as u8 };
+        match (turn, last) {
+            (0, _) => Operation::Read(key, section),
+            (1, Some(Answer::Read { version, .. })) => {
+                Operation::Update(Update { key, section, value, expected: *version })
+            }
+            (1, _) => Operation::Update(Update { key, section, value, expected: None }),
+            _ => Operation::Refresh(key),
+        }
+    }
+
+    /// Where all clients do everything, each connects, enqueues and dequeues by turns.
+    fn own_queue_operation(&self, node: NodeId, op: OpId, value: Value) -> Operation {
+        let own = self.queue_of(node);
+        match op.0 % 3 {
+            0 => Operation::Connect(own, None),
+            1 => Operation::Enqueue(own, value),
+            _ => Operation::Dequeue(own, None),
+        }
+    }
+
+    /// It subscribes, where there is a topic to subscribe to, connects to its queue, and takes one entry after the other,
+    /// until told that something was missed.
+    fn queue_operation(&self, node: NodeId, last: Option<&Answer>) -> Operation {
+        let own = self.queue_of(node);
+        match last {
+            Some(Answer::Dequeued(Some(Entry::Lost(topic)))) => Operation::Subscribe(*topic),
+            Some(Answer::Dequeued(taken)) => Operation::Dequeue(own, *taken),
+            Some(Answer::Connected) => Operation::Dequeue(own, None),
+            Some(Answer::Subscribed) => Operation::Connect(own, None),
+            _ if self.params.application == Application::LiveMesh => Operation::Subscribe(self.topic_of(node)),
+            _ => Operation::Connect(own, None),
+        }
+    }
+}
+
 impl Operation {
     /// Which key it is about.
     pub fn key(self) -> Key {
         match self {
             Operation::Put(key, _) | Operation::Get(key) | Operation::Await(key) | Operation::Lose(key) => key,
+            Operation::Subscribe(key) | Operation::Publish(key, _) | Operation::Connect(key, _) => key,
+            Operation::Enqueue(key, _) | Operation::Dequeue(key, _) => key,
+            Operation::Read(key, _) | Operation::Refresh(key) | Operation::Update(Update { key, .. }) => key,
         }
     }
 }

@@ -7,12 +7,12 @@ use super::message::{Answer, Key, Operation};
 use crate::leasing::play::{OWNER_1, OWNER_2, Play, RANGE, params};
 use crate::leasing::*;
 
-const FRONTEND: NodeId = NodeId(3);
-const OTHER: NodeId = NodeId(4);
+pub(super) const FRONTEND: NodeId = NodeId(3);
+pub(super) const OTHER: NodeId = NodeId(4);
 const KEY: Key = Key(0);
 
 /// Leases long enough to be of no matter; work takes a tick.
-fn table() -> Params {
+pub(super) fn table() -> Params {
     Params {
         application: Application::HashTable,
         operations: 4,
@@ -33,7 +33,7 @@ fn table() -> Params {
 
 impl Play {
     /// Owner 1 holds the range, and both frontends know it.
-    fn serving_table(params: &Params, mutants: &[&str]) -> Play {
+    pub(super) fn serving_table(params: &Params, mutants: &[&str]) -> Play {
         let mut play = Play::new(params, mutants);
         play.deliver(OWNER_1, MANAGER);
         play.deliver(OWNER_2, MANAGER);
@@ -46,25 +46,25 @@ impl Play {
         play
     }
 
-    fn invoke(&mut self, frontend: NodeId) {
+    pub(super) fn invoke(&mut self, frontend: NodeId) {
         self.at(frontend, Local::Invoke);
     }
 
     /// A tick passes, and the work on the key is done.
-    fn work(&mut self, owner: NodeId) {
+    pub(super) fn work(&mut self, owner: NodeId) {
         self.tick();
         self.at(owner, Local::Fire(Timer::Work(KEY)));
     }
 
     /// The newest request of the frontend is served, and answered.
-    fn served_by(&mut self, owner: NodeId, frontend: NodeId) {
+    pub(super) fn served_by(&mut self, owner: NodeId, frontend: NodeId) {
         self.deliver_newest(frontend, owner);
         self.work(owner);
         self.deliver_newest(owner, frontend);
     }
 
     /// Asks again: the patience of this script is a tick.
-    fn ask_again(&mut self, frontend: NodeId) {
+    pub(super) fn ask_again(&mut self, frontend: NodeId) {
         if !self.is_due(frontend, &Timer::Retry) {
             self.tick();
         }
@@ -72,7 +72,7 @@ impl Play {
     }
 
     /// The range is recalled and granted to the same Owner again.
-    fn lose_and_regain(&mut self) {
+    pub(super) fn lose_and_regain(&mut self) {
         self.decide(Decision::Recall(RANGE));
         self.deliver_newest(MANAGER, OWNER_1);
         self.deliver_newest(OWNER_1, MANAGER);
@@ -80,7 +80,7 @@ impl Play {
         self.deliver_newest(MANAGER, OWNER_1);
     }
 
-    fn poll(&mut self, lookup: NodeId) {
+    pub(super) fn poll(&mut self, lookup: NodeId) {
         if !self.is_due(lookup, &Timer::Poll) {
             self.tick();
         }

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::history::{Configurations, Outcomes, Specification};
-use seedbed_model::{Canonical, Event, NodeId, OpId, Property, Watch};
+use seedbed_model::history::{Configurations, Specification};
+use seedbed_model::{Canonical, Data, Event, NodeId, OpId, Property, Span, Watch};
 
-use super::message::{Answer, Key, Operation, Value};
+use super::Application;
+use super::deliveries::{self, Deliveries};
+use super::message::{Answer, Entry, Key, Operation, Value};
+use super::soft::{Soft, SoftDocument, SoftQueue, Written};
 use crate::leasing::message::{Generation, RangeId};
 use crate::leasing::{Leasing, Observation};
 
@@ -13,6 +16,9 @@ const CONTINUITY: &str = "continuity";
 const COVERED: &str = "covered";
 const ONCE_A_PERIOD: &str = "once-a-period";
 const SOFT: &str = "soft-linearizable";
+const SOFT_DOCUMENT: &str = "soft-document";
+const KEPT_FOR_TTL: &str = "kept-for-ttl";
+const SOFT_QUEUE: &str = "soft-queue";
 const LOSS_AFTER_ANSWER: &str = "loss-after-answer";
 
 /// The demonic client of PRS §2.4.
@@ -21,13 +27,24 @@ const DEMON: NodeId = NodeId(u16::MAX);
 /// The deadline of a range's period is this and the range's number less. No loss has it.
 const PERIOD: u32 = u32::MAX - 1;
 
+/// The deadline of a client's refresh is this and the client's number. It is above those of what is owed.
+const TTL: u32 = 3 << 30;
+
 /// What the properties remember. Nothing of it without an application.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub(crate) struct Watched {
     /// What clients saw of each key.
     histories: BTreeMap<Key, Configurations<Option<Value>, Operation, Answer>>,
+    /// And of each queue.
+    queues: BTreeMap<Key, Configurations<Option<Vec<Value>>, Operation, Answer>>,
     /// What each frontend was told: whatever is older than the generation is lost.
     lost: BTreeMap<(NodeId, RangeId), Generation>,
+    /// What is owed to who subscribed.
+    deliveries: Deliveries,
+    /// And of each document.
+    documents: BTreeMap<Key, Configurations<Written, Operation, Answer>>,
+    /// Documents that a client asked to keep less than their time to live ago, and whether it was answered.
+    refreshed: BTreeMap<NodeId, (Key, bool)>,
     /// Ranges whose task began less than a period ago.
     recent: BTreeSet<RangeId>,
 }
@@ -52,6 +69,22 @@ pub(crate) fn properties() -> Vec<Property> {
             "what clients see of a key has an order, in which each loss of its lease deletes it and nothing else does \
              (PRS §2.4: \"ACID without the Durability\")",
         ),
+        Property::history(
+            SOFT_QUEUE,
+            "what clients see of a queue has an order, in which each loss of its lease deletes it and nothing else does: what was \
+             enqueued is dequeued, or its client is told (Centrifuge §4.3)",
+        ),
+        Property::history(
+            SOFT_DOCUMENT,
+            "what clients see of a document has an order, in which each update is for the version before it, and each loss of \
+             its lease and its expiry deletes it (PRS §3)",
+        ),
+        Property::always(
+            KEPT_FOR_TTL,
+            "no document expires less than its time to live after an update or a refresh of it that was answered was asked for \
+             (PRS §3.4)",
+        ),
+        deliveries::property(),
         Property::always(
             LOSS_AFTER_ANSWER,
             "no client is answered from state that its frontend was told is lost: the news of its loss comes after (PRS §2.1)",
@@ -63,46 +96,19 @@ pub(crate) fn goals() -> Vec<Property> {
     vec![
         Property::sometimes("put", "a client is told that its value is kept"),
         Property::sometimes("got", "a client gets a value that was put"),
+        Property::sometimes("subscribed", "a client is told that it has subscribed"),
+        Property::sometimes("published", "a client is told that what it published is accepted"),
+        Property::sometimes("delivered", "a frontend gives its client what was published"),
+        Property::sometimes("connected", "a client that subscribed has a queue for what is published"),
+        Property::sometimes("enqueued", "a client is told that what it enqueued is accepted"),
+        Property::sometimes("dequeued", "a client takes something from its queue"),
+        Property::sometimes("updated", "a client is told that its update is made"),
+        Property::sometimes("conflict", "an update comes too late for the version that it is for"),
+        Property::sometimes("expired", "a document that nobody refreshed is deleted"),
         Property::sometimes("stale-state", "a server finds that what it stored was under another lease"),
         Property::sometimes("client-told", "a client that waits for it hears that what it put is lost"),
         Property::sometimes("task-done", "a periodic task is done under one lease"),
     ]
-}
-
-/// One key of the table, as its clients see it.
-struct Soft;
-
-impl Specification for Soft {
-    type State = Option<Value>;
-    type Operation = Operation;
-    type Answer = Answer;
-    type Part = Key;
-
-    fn initial(&self) -> Option<Value> {
-        None
-    }
-
-    fn part(&self, operation: &Operation) -> Key {
-        operation.key()
-    }
-
-    /// A put that failed was done or was not.
-    fn outcomes(&self, kept: &Option<Value>, operation: &Operation, outcomes: &mut Outcomes<Answer, Option<Value>>) {
-        match operation {
-            Operation::Put(_, value) => {
-                outcomes.push(Answer::Put, Some(*value));
-                outcomes.push(Answer::Failed, Some(*value));
-                outcomes.push(Answer::Failed, *kept);
-            }
-            Operation::Get(_) => outcomes.push(Answer::Got(*kept), *kept),
-            Operation::Await(_) => outcomes.push(Answer::Told, *kept),
-            Operation::Lose(_) => outcomes.push(Answer::Lost, None),
-        }
-    }
-
-    fn keeps(&self, operation: &Operation, _: Option<&Answer>) -> bool {
-        matches!(operation, Operation::Get(_) | Operation::Await(_))
-    }
 }
 
 impl Watched {
@@ -115,31 +121,41 @@ impl Watched {
         holder: impl Fn(RangeId) -> Option<(NodeId, Generation)>,
         watch: &mut Watch<'_>,
     ) {
+        if leasing.delivers() {
+            self.deliveries.fold(leasing, node, event, watch);
+        }
+        if leasing.params.application == Application::Queue {
+            watch_each(&mut self.queues, &SoftQueue, SOFT_QUEUE, node, event, watch);
+        }
+        if leasing.params.application == Application::SectionedDocument {
+            watch_each(&mut self.documents, &SoftDocument, SOFT_DOCUMENT, node, event, watch);
+            self.refresh(leasing, node, event, watch);
+        }
+        if matches!(leasing.params.application, Application::HashTable | Application::RssProcessor) {
+            watch_each(&mut self.histories, &Soft, SOFT, node, event, watch);
+        }
         match event {
-            Event::Invoked(_, operation) => {
-                let history = self.histories.entry(operation.key()).or_default();
-                history.watch(&Soft, SOFT, node, event, watch);
-            }
-            Event::Responded(_, answer) => {
-                self.histories.values_mut().for_each(|history| history.watch(&Soft, SOFT, node, event, watch));
-                match answer {
-                    Answer::Put => watch.reached("put"),
-                    Answer::Got(Some(_)) => watch.reached("got"),
-                    Answer::Got(None) | Answer::Failed | Answer::Told | Answer::Lost => {}
-                }
-            }
-            Event::Crashed => {
-                self.histories.values_mut().for_each(|history| history.watch(&Soft, SOFT, node, event, watch));
-                self.lost.retain(|(lookup, _), _| *lookup != node);
-            }
+            Event::Responded(_, answer) => match answer {
+                Answer::Put => watch.reached("put"),
+                Answer::Got(Some(_)) => watch.reached("got"),
+                Answer::Updated => watch.reached("updated"),
+                Answer::Enqueued => watch.reached("enqueued"),
+                Answer::Dequeued(Some(Entry::Event(_))) => watch.reached("dequeued"),
+                _ => {}
+            },
+            Event::Crashed => self.lost.retain(|(lookup, _), _| *lookup != node),
             Event::Deadline(id) if Self::is_period(*id) => drop(self.recent.remove(&RangeId((PERIOD - id) as u8))),
             Event::Observed(observation) => self.observed(leasing, node, observation, holder, watch),
             _ => {}
         }
     }
 
-    /// Whether a deadline is one of a period.
-    pub(crate) fn is_period(id: u32) -> bool {
+    /// Whether a deadline is one of a period, of a refresh, or of what is owed.
+    pub(crate) fn is_own(id: u32) -> bool {
+        id >= TTL || deliveries::is_own(id)
+    }
+
+    fn is_period(id: u32) -> bool {
         (PERIOD - u32::from(u8::MAX)..=PERIOD).contains(&id)
     }
 
@@ -192,15 +208,89 @@ impl Watched {
         }
     }
 
-    /// A loss is a delete of each key in the range, at this instant: the demonic client's.
-    pub(crate) fn lose(&mut self, leasing: &Leasing, range: RangeId, watch: &mut Watch<'_>) {
-        for (key, history) in &mut self.histories {
-            if leasing.range_of(*key) == range {
-                let invoked: Event<Leasing> = Event::Invoked(OpId(0), Operation::Lose(*key));
-                history.watch(&Soft, SOFT, DEMON, &invoked, watch);
-                history.watch(&Soft, SOFT, DEMON, &Event::<Leasing>::Responded(OpId(0), Answer::Lost), watch);
-            }
+    /// A document lives from the asking for an update or a refresh on, if that is answered.
+    fn refresh(&mut self, leasing: &Leasing, node: NodeId, event: &Event<Leasing>, watch: &mut Watch<'_>) {
+        if leasing.params.ttl == Span::ZERO {
+            return;
         }
+        match event {
+            Event::Invoked(_, operation @ (Operation::Update(_) | Operation::Refresh(_))) => {
+                self.refreshed.insert(node, (operation.key(), false));
+                let ttl = leasing.params.owner_shortest.floor_of(leasing.params.ttl);
+                watch.set_deadline(TTL + u32::from(node.0), ttl);
+            }
+            Event::Responded(_, Answer::Updated | Answer::Refreshed(true)) => {
+                self.refreshed.entry(node).and_modify(|(_, answered)| *answered = true);
+            }
+            Event::Deadline(id) if (TTL..=TTL + u32::from(u16::MAX)).contains(id) => {
+                self.refreshed.remove(&NodeId((id - TTL) as u16));
+            }
+            Event::Observed(Observation::Expired(key)) => {
+                if let Some((client, _)) = self.refreshed.iter().find(|(_, refreshed)| **refreshed == (*key, true)) {
+                    let words = format!("{node:?} deletes {key:?}, which {client:?} refreshed");
+                    watch.violated(KEPT_FOR_TTL, words);
+                }
+                lose_each(&mut self.documents, &SoftDocument, SOFT_DOCUMENT, |other| other == *key, watch);
+            }
+            _ => {}
+        }
+    }
+
+    /// Who held the range crashed.
+    pub(crate) fn crashed(&mut self, leasing: &Leasing, range: RangeId, lease: Generation, watch: &mut Watch<'_>) {
+        self.lose(leasing, range, watch);
+        if leasing.delivers() {
+            self.deliveries.lose(range, lease);
+        }
+    }
+
+    /// A loss is a delete of each key in the range, at this instant: the demonic client's.
+    fn lose(&mut self, leasing: &Leasing, range: RangeId, watch: &mut Watch<'_>) {
+        lose_each(&mut self.histories, &Soft, SOFT, |key| leasing.range_of(key) == range, watch);
+        lose_each(&mut self.queues, &SoftQueue, SOFT_QUEUE, |key| leasing.range_of(key) == range, watch);
+        lose_each(&mut self.documents, &SoftDocument, SOFT_DOCUMENT, |key| leasing.range_of(key) == range, watch);
+    }
+}
+
+/// What clients see of each key.
+type Histories<S> = BTreeMap<Key, Configurations<S, Operation, Answer>>;
+
+fn watch_each<S: Data, X>(
+    histories: &mut Histories<S>,
+    specification: &X,
+    property: &str,
+    node: NodeId,
+    event: &Event<Leasing>,
+    watch: &mut Watch<'_>,
+) where
+    X: Specification<State = S, Operation = Operation, Answer = Answer>,
+{
+    match event {
+        Event::Invoked(_, operation) => {
+            let history = histories.entry(operation.key()).or_default();
+            history.watch(specification, property, node, event, watch);
+        }
+        Event::Responded(..) | Event::Crashed => {
+            histories.values_mut().for_each(|history| history.watch(specification, property, node, event, watch));
+        }
+        _ => {}
+    }
+}
+
+/// The demonic client deletes.
+fn lose_each<S: Data, X>(
+    histories: &mut Histories<S>,
+    specification: &X,
+    property: &str,
+    is_lost: impl Fn(Key) -> bool,
+    watch: &mut Watch<'_>,
+) where
+    X: Specification<State = S, Operation = Operation, Answer = Answer>,
+{
+    for (key, history) in histories.iter_mut().filter(|(key, _)| is_lost(**key)) {
+        let invoked: Event<Leasing> = Event::Invoked(OpId(0), Operation::Lose(*key));
+        history.watch(specification, property, DEMON, &invoked, watch);
+        history.watch(specification, property, DEMON, &Event::<Leasing>::Responded(OpId(0), Answer::Lost), watch);
     }
 }
 
