@@ -13,8 +13,8 @@ use crate::svg::escaped;
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 74.0;
-const RIGHT: f64 = 18.0;
-const TOP: f64 = 16.0;
+const RIGHT: f64 = 36.0;
+const TOP: f64 = 30.0;
 const BOTTOM: f64 = 46.0;
 /// Of a line of the legend [px].
 const LEGEND: f64 = 18.0;
@@ -43,16 +43,16 @@ pub fn svg(plot: &Plot, label: &str, is_logarithmic: bool) -> String {
         draw(curve, *is_paper, colour, &across, &up, &mut out);
         let y = HEIGHT + LEGEND * index as f64 + 8.0;
         let name = if *is_paper { format!("paper: {}", curve.name) } else { curve.name.clone() };
-        let _ = writeln!(
-            out,
-            "<line x1=\"{LEFT}\" x2=\"{}\" y1=\"{y}\" y2=\"{y}\" stroke=\"{colour}\" stroke-width=\"2\"{}/>\
-             <text x=\"{}\" y=\"{}\">{}</text>",
-            LEFT + 26.0,
-            dashes(*is_paper),
-            LEFT + 34.0,
-            y + 4.0,
-            escaped(&name)
-        );
+        // A single number of a paper is a ring, here as there.
+        let sign = match *is_paper && curve.points.len() == 1 {
+            true => format!("<circle cx=\"{}\" cy=\"{y}\" r=\"3\" fill=\"none\" stroke=\"{colour}\"/>", LEFT + 13.0),
+            false => format!(
+                "<line x1=\"{LEFT}\" x2=\"{}\" y1=\"{y}\" y2=\"{y}\" stroke=\"{colour}\" stroke-width=\"2\"{}/>",
+                LEFT + 26.0,
+                dashes(*is_paper)
+            ),
+        };
+        let _ = writeln!(out, "{sign}<text x=\"{}\" y=\"{}\">{}</text>", LEFT + 34.0, y + 4.0, escaped(&name));
     }
     out.push_str("</svg>\n");
     out
