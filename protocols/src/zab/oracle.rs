@@ -1,0 +1,141 @@
+//! The oracle: who leads (Zab, phase 0: "Πₗₑ", an oracle), and who no longer hears whom.
+//!
+//! The published TLA+ specifications have both as atomic actions over all servers. Here it is a node: it knows what servers
+//! told it last, elects one that is as recent as any of those that look, at least a quorum, and sends the others to it. A server
+//! that restarts, or looks again for another reason, tells it, and it tells the other end of its connection.
+
+use std::collections::BTreeMap;
+
+use seedbed_model::{Canonical, Context, NodeId, Offers};
+
+use super::Zab;
+use super::message::{Decision, Message, Round, Zxid};
+use super::mutants::ELECTION_IGNORES_ZXID;
+
+/// The oracle's state.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Oracle {
+    /// What it knows of each server and observer that told it anything.
+    seats: BTreeMap<NodeId, Seat>,
+    /// Whom it elected.
+    leader: Option<NodeId>,
+    /// How often it may still break a connection.
+    timeouts: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Seat {
+    round: Round,
+    doing: Task,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+enum Task {
+    Looking { current: u32, last: Zxid },
+    Leading,
+    Following(NodeId),
+}
+
+type Cx<'a, 'b> = &'a mut Context<'b, Zab>;
+
+impl Oracle {
+    /// Before anyone told it anything.
+    pub fn start(zab: &Zab) -> Self {
+        Oracle { seats: BTreeMap::new(), leader: None, timeouts: zab.params.timeouts }
+    }
+
+    /// A server looks for a leader.
+    pub fn on_message(&mut self, from: NodeId, message: Message, cx: Cx<'_, '_>) {
+        let Message::Looking { round, current, last } = message else { return cx.mark("input out of place") };
+        if !self.awaits(from, round) {
+            return cx.mark("looked before");
+        }
+        let before = self.seats.insert(from, Seat { round, doing: Task::Looking { current, last } });
+        match before {
+            Some(Seat { doing: Task::Leading, .. }) => self.dethrone(from, cx),
+            Some(Seat { doing: Task::Following(leader), round }) if self.leader == Some(leader) => {
+                cx.send(leader, Message::Gone { learner: from, connection: round });
+            }
+            _ => {}
+        }
+        if let Some(leader) = self.leader {
+            self.assign(from, leader, cx);
+        }
+    }
+
+    /// Whether it has not heard of this round, or a later one.
+    pub fn awaits(&self, server: NodeId, round: Round) -> bool {
+        self.seats.get(&server).is_none_or(|seat| seat.round < round)
+    }
+
+    /// The decisions.
+    pub fn decisions(&self, zab: &Zab, offers: &mut Offers<'_, Zab>) {
+        for leader in self.electable(zab) {
+            offers.offer(Decision::Elect(leader));
+        }
+        if self.timeouts > 0 {
+            for (learner, seat) in &self.seats {
+                if matches!(seat.doing, Task::Following(_)) {
+                    offers.offer(Decision::TimeOut(*learner));
+                }
+            }
+        }
+    }
+
+    /// One is taken.
+    pub fn decide(&mut self, decision: Decision, cx: Cx<'_, '_>) {
+        match decision {
+            Decision::Elect(leader) => self.elect(leader, cx),
+            Decision::TimeOut(learner) => {
+                cx.mark("timed-out");
+                self.timeouts -= 1;
+                cx.send(learner, Message::Lost { connection: self.seats[&learner].round });
+            }
+            Decision::Issue => cx.mark("input out of place"),
+        }
+    }
+
+    /// A quorum looks: the most recent of them.
+    fn electable(&self, zab: &Zab) -> Vec<NodeId> {
+        let looking = |(server, seat): (&NodeId, &Seat)| match seat.doing {
+            Task::Looking { current, last } if zab.votes(*server) => Some((current, last, *server)),
+            _ => None,
+        };
+        let lookers: Vec<(u32, Zxid, NodeId)> = self.seats.iter().filter_map(looking).collect();
+        if self.leader.is_some() || lookers.len() < zab.quorum() {
+            return Vec::new();
+        }
+        let most = lookers.iter().map(|(current, last, _)| (*current, *last)).max();
+        let is_most = |(current, last, _): &&(u32, Zxid, NodeId)| Some((*current, *last)) == most;
+        let ignores = zab.has(ELECTION_IGNORES_ZXID);
+        lookers.iter().filter(|looker| ignores || is_most(looker)).map(|(_, _, server)| *server).collect()
+    }
+
+    fn elect(&mut self, leader: NodeId, cx: Cx<'_, '_>) {
+        self.leader = Some(leader);
+        let Some(seat) = self.seats.get_mut(&leader) else { return };
+        seat.doing = Task::Leading;
+        cx.send(leader, Message::Lead { round: seat.round });
+        let looks = |seat: &Seat| matches!(seat.doing, Task::Looking { .. });
+        let lookers: Vec<NodeId> = self.seats.iter().filter(|(_, seat)| looks(seat)).map(|(node, _)| *node).collect();
+        for looker in lookers {
+            self.assign(looker, leader, cx);
+        }
+    }
+
+    fn assign(&mut self, learner: NodeId, leader: NodeId, cx: Cx<'_, '_>) {
+        let Some(seat) = self.seats.get_mut(&learner) else { return };
+        seat.doing = Task::Following(leader);
+        cx.send(learner, Message::Follow { round: seat.round, leader });
+    }
+
+    /// Its leader leads no more: everyone else's connection is broken.
+    fn dethrone(&mut self, leader: NodeId, cx: Cx<'_, '_>) {
+        self.leader = None;
+        for (learner, seat) in &self.seats {
+            if seat.doing == Task::Following(leader) {
+                cx.send(*learner, Message::Lost { connection: seat.round });
+            }
+        }
+    }
+}
