@@ -140,7 +140,7 @@ impl Server {
     pub(super) fn conclude(&mut self, vote: Vote, zab: &Zab, cx: Cx<'_, '_>) {
         self.ballot.vote = vote;
         self.forget_timers(zab, cx);
-        if vote.leader == cx.node() { self.lead(zab, cx) } else { self.follow(vote.leader, zab, cx) }
+        if vote.leader == cx.node() { self.lead(zab, cx) } else { self.follow(vote.leader, None, zab, cx) }
     }
 
     fn tell(&self, server: NodeId, cx: Cx<'_, '_>) {

@@ -132,7 +132,7 @@ impl Server {
             cx.set(Timer::Learner(from), zab.params.sync_limit);
         }
         match packet {
-            Packet::FollowerInfo { accepted } => self.on_follower_info(from, accepted, zab, cx),
+            Packet::FollowerInfo { accepted, .. } => self.on_follower_info(from, accepted, zab, cx),
             Packet::AckEpoch { current, last } => self.on_ack_epoch(from, current, last, zab, cx),
             Packet::AckNewLeader { logged } => self.on_ack_new_leader(from, logged, zab, cx),
             Packet::Ack(zxid) => self.on_ack(from, zxid, zab, cx),
@@ -148,12 +148,17 @@ impl Server {
         }
     }
 
-    /// CEPOCH: a quorum of them, and the leader proposes an epoch above all of theirs.
+    /// CEPOCH: a quorum of them, and the leader proposes an epoch above all of theirs. One that comes later and has accepted a
+    /// later epoch could never follow: the leader gives up, for a new election.
     fn on_follower_info(&mut self, from: NodeId, accepted: u32, zab: &Zab, cx: Cx<'_, '_>) {
         self.stage(from, Stage::Follows { accepted });
         let own = self.accepted;
         let leader = leader!(self);
         if leader.phase != Phase::Gathering {
+            if accepted > own && !zab.has(EPOCH_KEPT) {
+                cx.mark("outdated");
+                return self.look(zab, cx);
+            }
             if leader.phase != Phase::Accepting {
                 self.propose_epoch(cx);
             }
@@ -168,7 +173,7 @@ impl Server {
             });
             let epoch = accepted.max().unwrap_or(0).max(own) + 1;
             leader.phase = Phase::Accepting;
-            self.accept(epoch, cx);
+            self.accept(epoch, zab, cx);
         }
     }
 
@@ -201,7 +206,7 @@ impl Server {
                     return;
                 }
                 leader.phase = Phase::Synchronization { entered: false };
-                self.enter(epoch, cx);
+                self.enter(epoch, zab, cx);
                 self.synchronize(zab, cx);
             }
             Phase::Synchronization { .. } | Phase::Broadcast => self.synchronize(zab, cx),
@@ -290,7 +295,7 @@ impl Server {
         }
         let txn = Txn { zxid: self.log.last().next_in(epoch), value };
         cx.observe(Observation::Proposed(txn));
-        self.log.append(txn, cx);
+        self.log.append(txn, zab, cx);
         let to = leader.at(|stage| match stage {
             Stage::Sent => !zab.has(PROPOSAL_TO_ACKED),
             Stage::Synchronized { .. } => true,
@@ -378,7 +383,7 @@ impl Server {
 
 impl super::log::Log {
     /// Where the history meets that of a learner which ends with `last`, and what comes after (LearnerHandler.syncFollower).
-    fn meet(&self, last: Zxid, zab: &Zab) -> (Mode, Vec<Txn>) {
+    pub(super) fn meet(&self, last: Zxid, zab: &Zab) -> (Mode, Vec<Txn>) {
         if zab.has(NO_SYNCHRONIZATION) {
             return (Mode::Diff, Vec::new());
         }

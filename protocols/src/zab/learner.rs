@@ -5,7 +5,7 @@ use seedbed_model::{Canonical, NodeId};
 use super::Zab;
 use super::channel::Channel;
 use super::log::EPOCHS;
-use super::message::{Mode, Packet, Record, Timer, Txn, Zxid};
+use super::message::{Mode, Packet, Record, Round, Timer, Txn, Zxid};
 use super::mutants::*;
 use super::server::{Cx, Role, Server};
 
@@ -23,8 +23,8 @@ pub struct Learner {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 enum Stage {
-    /// Phase 1: waits for LEADERINFO, and, once it has promised, for NEWLEADER.
-    Discovery { promised: bool },
+    /// Phase 1: waits for LEADERINFO and then for NEWLEADER, or for its promise to be durable.
+    Discovery { promises: bool },
     /// Phase 2: what came with NEWLEADER is on its way to the disk.
     Logging,
     /// Then the current epoch is.
@@ -59,11 +59,11 @@ macro_rules! learner {
 
 impl Server {
     /// Phase 1: opens a connection to the leader.
-    pub(super) fn follow(&mut self, leader: NodeId, zab: &Zab, cx: Cx<'_, '_>) {
+    pub(super) fn follow(&mut self, leader: NodeId, term: Option<Round>, zab: &Zab, cx: Cx<'_, '_>) {
         let channel = Channel::open(self.round);
-        let stage = Stage::Discovery { promised: false };
+        let stage = Stage::Discovery { promises: false };
         self.role = Role::Learning(Learner { leader, channel, stage, held: None });
-        self.introduce(zab, cx);
+        self.introduce(term, zab, cx);
         if !zab.has_oracle() {
             cx.set(Timer::Leader, zab.params.init_limit);
         }
@@ -73,13 +73,13 @@ impl Server {
     pub(super) fn connect(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
         self.round = self.round.next();
         learner!(self).channel = Channel::open(self.round);
-        self.introduce(zab, cx);
+        self.introduce(None, zab, cx);
     }
 
-    fn introduce(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
+    fn introduce(&mut self, term: Option<Round>, zab: &Zab, cx: Cx<'_, '_>) {
         let accepted = self.accepted;
         let learner = learner!(self);
-        learner.channel.send(learner.leader, Packet::FollowerInfo { accepted }, cx);
+        learner.channel.send(learner.leader, Packet::FollowerInfo { accepted, term }, cx);
         if !zab.has_oracle() {
             cx.set(Timer::Connect, zab.params.notify);
         }
@@ -109,7 +109,7 @@ impl Server {
     /// NEWEPOCH: promised, once that is durable, if it is not below what was promised before. One that was promised before
     /// is answered, but does not count: it may have been another leader's.
     fn on_leader_info(&mut self, epoch: u32, zab: &Zab, cx: Cx<'_, '_>) {
-        let (accepted, current, last) = (self.accepted, self.current, self.log.last());
+        let (accepted, last) = (self.accepted, self.log.last());
         if !zab.has_oracle() {
             cx.cancel(Timer::Connect);
         }
@@ -118,14 +118,24 @@ impl Server {
             return self.look(zab, cx);
         }
         let counts = epoch != accepted;
-        let ticket = counts.then(|| self.accept(epoch, cx));
-        let learner = learner!(self);
-        learner.stage = Stage::Discovery { promised: true };
-        let ack = learner.channel.next(Packet::AckEpoch { current: counts.then_some(current), last });
-        match ticket.filter(|_| !zab.has(PROMISE_BEFORE_FSYNC)) {
-            Some(ticket) => cx.send_after(ticket, learner.leader, ack),
-            None => cx.send(learner.leader, ack),
+        if counts {
+            self.accept(epoch, zab, cx);
         }
+        let learner = learner!(self);
+        learner.stage = Stage::Discovery { promises: counts };
+        if !counts {
+            learner.channel.send(learner.leader, Packet::AckEpoch { current: None, last }, cx);
+        } else if zab.has(PROMISE_BEFORE_FSYNC) {
+            self.promise(cx);
+        }
+    }
+
+    /// ACK-E, with the history that the leader goes by.
+    fn promise(&mut self, cx: Cx<'_, '_>) {
+        let (current, last) = (self.current, self.log.last());
+        let learner = learner!(self);
+        learner.stage = Stage::Discovery { promises: false };
+        learner.channel.send(learner.leader, Packet::AckEpoch { current: Some(current), last }, cx);
     }
 
     /// Phase 2: the leader's history becomes the learner's. First the disk, then the epoch, then the answer.
@@ -140,11 +150,11 @@ impl Server {
             Mode::Diff => cx.mark(if txns.is_empty() { "diff-empty" } else { "diff" }),
             Mode::Trunc(end) => {
                 cx.mark("trunc");
-                self.log.truncate(end, cx);
+                self.log.truncate(end, zab, cx);
             }
             Mode::Snap(tree) => {
                 cx.mark("snap");
-                self.log.restore(tree, !zab.has(ZK_3642), cx);
+                self.log.restore(tree, zab, cx);
                 if !zab.has(LOG_BEFORE_SNAPSHOT) && !zab.has(ZK_3642) {
                     learner.held = Some(txns);
                     return;
@@ -153,12 +163,12 @@ impl Server {
         }
         if zab.has(ZK_4643) {
             self.current = epoch;
-            cx.persist(EPOCHS, Record::Current(epoch));
+            self.log.persist(EPOCHS, Record::Current(epoch), zab, cx);
         }
         if zab.has(ZK_3911) {
             learner.held = Some(txns);
         } else {
-            txns.into_iter().for_each(|txn| self.log.append(txn, cx));
+            txns.into_iter().for_each(|txn| self.log.append(txn, zab, cx));
         }
         self.enter_if_logged(zab, cx);
     }
@@ -173,7 +183,7 @@ impl Server {
             return;
         }
         learner.stage = Stage::Entering;
-        self.enter(epoch, cx);
+        self.enter(epoch, zab, cx);
     }
 
     fn on_proposal(&mut self, txn: Txn, zab: &Zab, cx: Cx<'_, '_>) {
@@ -185,7 +195,7 @@ impl Server {
         if !last.precedes(txn.zxid) {
             cx.mark("proposal out of order");
         }
-        self.log.append(txn, cx);
+        self.log.append(txn, zab, cx);
         if zab.has(ACK_BEFORE_FSYNC) && learner.acknowledges(zab) {
             learner.channel.send(learner.leader, Packet::Ack(txn.zxid), cx);
         }
@@ -195,7 +205,7 @@ impl Server {
     pub(super) fn on_learner_durable(&mut self, record: &Record, zab: &Zab, cx: Cx<'_, '_>) {
         match record {
             Record::Snapshot(tree) if *tree == self.log.base => {
-                self.log_held(cx);
+                self.log_held(zab, cx);
                 self.enter_if_logged(zab, cx);
             }
             Record::Append(txn) => {
@@ -207,6 +217,11 @@ impl Server {
             }
             Record::Truncate(_) => self.enter_if_logged(zab, cx),
             Record::Current(epoch) if *epoch == self.current => self.on_entered(zab, cx),
+            Record::Accepted(epoch) if *epoch == self.accepted => {
+                if learner!(self).stage == (Stage::Discovery { promises: true }) {
+                    self.promise(cx);
+                }
+            }
             Record::Accepted(_) | Record::Current(_) | Record::Snapshot(_) => {}
         }
     }
@@ -224,9 +239,9 @@ impl Server {
         learner.channel.send(learner.leader, Packet::AckNewLeader { logged }, cx);
     }
 
-    fn log_held(&mut self, cx: Cx<'_, '_>) {
+    fn log_held(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
         for txn in learner!(self).held.take().unwrap_or_default() {
-            self.log.append(txn, cx);
+            self.log.append(txn, zab, cx);
         }
     }
 
@@ -238,7 +253,7 @@ impl Server {
             cx.set(Timer::Leader, zab.params.sync_limit);
         }
         // Nothing is left here, but where a mechanism is missing.
-        self.log_held(cx);
+        self.log_held(zab, cx);
         self.on_commit(committed, zab, cx);
     }
 

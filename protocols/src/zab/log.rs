@@ -6,8 +6,10 @@
 
 use seedbed_model::{Canonical, Context, Stream};
 
-use super::Zab;
 use super::message::{Observation, Record, Tree, Txn, Zxid};
+use super::mutants::ZK_3642;
+use super::params::Disk;
+use super::{Params, Zab};
 
 /// The files `acceptedEpoch` and `currentEpoch`.
 pub const EPOCHS: Stream = Stream(0);
@@ -35,6 +37,8 @@ impl Durable {
         match record {
             Record::Accepted(epoch) => self.accepted = *epoch,
             Record::Current(epoch) => self.current = *epoch,
+            // It may become durable after a snapshot that has it.
+            Record::Append(txn) if txn.zxid <= self.snapshot.last => {}
             Record::Append(txn) => self.log.push(*txn),
             Record::Truncate(end) => self.log.retain(|txn| txn.zxid <= *end),
             Record::Snapshot(tree) => {
@@ -60,6 +64,8 @@ pub struct Log {
     pub tree: Tree,
     /// The end of what is durable, once all that was truncated durably is.
     pub durable: Zxid,
+    /// What this step wrote on a disk that takes no time. Empty between steps.
+    instant: Vec<Record>,
 }
 
 type Cx<'a, 'b> = &'a mut Context<'b, Zab>;
@@ -67,7 +73,7 @@ type Cx<'a, 'b> = &'a mut Context<'b, Zab>;
 impl Log {
     /// What a restart finds.
     pub fn recover(disk: &Durable) -> Self {
-        let mut log = Log { base: disk.snapshot, txns: disk.log.clone(), tree: disk.snapshot, durable: Zxid::ZERO };
+        let mut log = Log { base: disk.snapshot, txns: disk.log.clone(), tree: disk.snapshot, durable: Zxid::ZERO, instant: Vec::new() };
         log.durable = log.last();
         log
     }
@@ -102,37 +108,51 @@ impl Log {
         self.durable == self.last()
     }
 
+    /// Writes a record.
+    pub fn persist(&mut self, stream: Stream, record: Record, zab: &Zab, cx: Cx<'_, '_>) {
+        match zab.params.disk {
+            Disk::Streams => drop(cx.persist(stream, record)),
+            Disk::None => self.instant.push(record),
+        }
+    }
+
+    /// The next record that the step wrote on a disk that takes no time.
+    pub fn next_instant(&mut self) -> Option<Record> {
+        if self.instant.is_empty() { None } else { Some(self.instant.remove(0)) }
+    }
+
     /// Logs a transaction.
-    pub fn append(&mut self, txn: Txn, cx: Cx<'_, '_>) {
+    pub fn append(&mut self, txn: Txn, zab: &Zab, cx: Cx<'_, '_>) {
         self.txns.push(txn);
-        cx.persist(LOG, Record::Append(txn));
+        self.persist(LOG, Record::Append(txn), zab, cx);
     }
 
     /// Gives up what comes after `end`.
-    pub fn truncate(&mut self, end: Zxid, cx: Cx<'_, '_>) {
+    pub fn truncate(&mut self, end: Zxid, zab: &Zab, cx: Cx<'_, '_>) {
         let removed: Vec<Zxid> = self.txns.iter().map(|txn| txn.zxid).filter(|zxid| *zxid > end).collect();
         self.txns.retain(|txn| txn.zxid <= end);
         if self.delivered() > self.txns.len() {
             // Only where a mechanism is missing: what was delivered is taken back.
             self.tree = self.base.with(&self.txns);
         }
-        cx.persist(LOG, Record::Truncate(end));
+        self.persist(LOG, Record::Truncate(end), zab, cx);
         cx.observe(Observation::Truncated(removed));
     }
 
     /// Takes another's state for all of it, and writes it.
-    pub fn restore(&mut self, tree: Tree, is_written: bool, cx: Cx<'_, '_>) {
+    pub fn restore(&mut self, tree: Tree, zab: &Zab, cx: Cx<'_, '_>) {
         (self.base, self.tree, self.txns) = (tree, tree, Vec::new());
-        if is_written {
-            cx.persist(SNAPSHOTS, Record::Snapshot(tree));
-        } else {
+        if zab.has(ZK_3642) {
             self.durable = tree.last;
+        } else {
+            self.persist(SNAPSHOTS, Record::Snapshot(tree), zab, cx);
         }
         cx.observe(Observation::Restored(tree));
     }
 
     /// Delivers the next transaction, and forgets one that no longer fits into the window.
-    pub fn deliver(&mut self, window: u32, snapshot_every: u32, cx: Cx<'_, '_>) -> Txn {
+    pub fn deliver(&mut self, zab: &Zab, cx: Cx<'_, '_>) -> Txn {
+        let Params { window, snapshot_every, .. } = zab.params;
         let txn = self.txns[self.delivered()];
         self.tree.apply(&txn);
         cx.observe(Observation::Delivered(txn));
@@ -142,7 +162,7 @@ impl Log {
         }
         if snapshot_every > 0 && self.tree.count.is_multiple_of(snapshot_every) {
             cx.mark("snapshot");
-            cx.persist(SNAPSHOTS, Record::Snapshot(self.tree));
+            self.persist(SNAPSHOTS, Record::Snapshot(self.tree), zab, cx);
         }
         txn
     }

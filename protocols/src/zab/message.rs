@@ -1,5 +1,6 @@
 //! Transactions and votes, what is sent, what is written, what is shown, and the names in it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use seedbed_model::{Canonical, NodeId, OpId, Serial, TagKind};
@@ -52,8 +53,8 @@ impl fmt::Debug for Zxid {
 /// What a transaction does: to Zab, who asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub enum Value {
-    /// The leader, by a decision of the moment.
-    Issued,
+    /// The leader, by a decision of the moment: the how manieth of all.
+    Issued(u32),
     /// A server's client.
     Asked(NodeId, OpId),
 }
@@ -82,8 +83,8 @@ impl Tree {
     /// Applies a transaction.
     pub fn apply(&mut self, txn: &Txn) {
         let value = match txn.value {
-            Value::Issued => 0,
-            Value::Asked(server, op) => 1 + (u64::from(server.0) << 32 | u64::from(op.0)),
+            Value::Issued(number) => u64::from(number) << 1,
+            Value::Asked(server, op) => 1 | u64::from(server.0) << 40 | u64::from(op.0) << 1,
         };
         let number = u64::from(txn.zxid.epoch) << 32 | u64::from(txn.zxid.counter);
         self.last = txn.zxid;
@@ -142,6 +143,8 @@ pub enum Packet {
     FollowerInfo {
         /// The epoch that it has accepted last.
         accepted: u32,
+        /// The leader's round, where the leader invited.
+        term: Option<Round>,
     },
     /// LEADERINFO (NEWEPOCH): the epoch that the leader proposes.
     LeaderInfo {
@@ -188,6 +191,16 @@ pub enum Packet {
     Ping,
 }
 
+impl Packet {
+    /// Which round of the leader it was sent to, if it says so.
+    pub fn term(&self) -> Option<Round> {
+        match self {
+            Packet::FollowerInfo { term, .. } => *term,
+            _ => None,
+        }
+    }
+}
+
 /// What is sent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub enum Message {
@@ -217,18 +230,33 @@ pub enum Message {
         current: u32,
         /// Its last transaction.
         last: Zxid,
+        /// How many transactions have been issued, as far as it led.
+        issued: u32,
     },
     /// From the oracle, if the server still looks: lead.
     Lead {
         /// When it looked.
         round: Round,
+        /// Who else looks, and since when: they are to follow.
+        learners: BTreeMap<NodeId, Round>,
+        /// How many transactions have been issued.
+        issued: u32,
     },
-    /// From the oracle, if the server still looks: follow.
-    Follow {
-        /// When it looked.
+    /// From the oracle, to a leader: this server looks, and is to follow.
+    Join {
+        /// The leader's.
         round: Round,
-        /// Whom.
-        leader: NodeId,
+        /// Who.
+        learner: NodeId,
+        /// Since when.
+        connection: Round,
+    },
+    /// From a leader that the oracle elected, if the server still looks: follow.
+    Invite {
+        /// When it looked.
+        connection: Round,
+        /// The leader's round.
+        term: Round,
     },
     /// From the oracle, to a learner: the connection is broken.
     Lost {

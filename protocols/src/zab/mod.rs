@@ -30,6 +30,8 @@
 //!   not committed, and TRUNC never reaches into one.
 //! - A server that looks for a leader keeps its history as it is; its log and its memory are never different
 //!   (`zk-2845-retained-database`).
+//! - A server that accepted an epoch which nobody else did cannot follow a leader of an earlier one; in ZooKeeper it tries until
+//!   there is another leader for another reason. Here a leader that meets such a server gives up (`outdated-leader-stays`).
 //! - Observers are synchronized once the leader is established, with what is delivered.
 //! - A leader that loses its quorum, and a learner that loses its leader, look for a leader; so does a learner that is proposed an
 //!   old epoch.

@@ -34,6 +34,8 @@ pub const COMMIT_OF_HISTORY: &str = "commit-of-history";
 pub const ACK_BEFORE_EPOCH: &str = "ack-before-epoch";
 /// A learner logs what follows on a snapshot before that is durable.
 pub const LOG_BEFORE_SNAPSHOT: &str = "log-before-snapshot";
+/// A leader stays although a follower has accepted a later epoch.
+pub const EPOCH_KEPT: &str = "outdated-leader-stays";
 /// ZOOKEEPER-2845.
 pub const ZK_2845: &str = "zk-2845-retained-database";
 /// ZOOKEEPER-3642.
@@ -84,6 +86,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         LOST,
     ),
     mutant(ACK_BEFORE_EPOCH, "the order of ACKs: NEWLEADER's first, when the current epoch is durable (as ZOOKEEPER-4685)", LOST),
+    mutant(
+        EPOCH_KEPT,
+        "the resignation of a leader for a server that has accepted a later epoch, and so can never follow it",
+        Outcome::Falls("caught-up"),
+    ),
     mutant(LOG_BEFORE_SNAPSHOT, "the wait for SNAP's snapshot to be durable before the log goes on after it", ORDER),
     mutant(
         ZK_2845,

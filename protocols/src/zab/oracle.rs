@@ -21,6 +21,8 @@ pub struct Oracle {
     leader: Option<NodeId>,
     /// How often it may still break a connection.
     timeouts: u32,
+    /// How many transactions leaders have issued, as they said when they gave up.
+    issued: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -41,15 +43,16 @@ type Cx<'a, 'b> = &'a mut Context<'b, Zab>;
 impl Oracle {
     /// Before anyone told it anything.
     pub fn start(zab: &Zab) -> Self {
-        Oracle { seats: BTreeMap::new(), leader: None, timeouts: zab.params.timeouts }
+        Oracle { seats: BTreeMap::new(), leader: None, timeouts: zab.params.timeouts, issued: 0 }
     }
 
     /// A server looks for a leader.
     pub fn on_message(&mut self, from: NodeId, message: Message, cx: Cx<'_, '_>) {
-        let Message::Looking { round, current, last } = message else { return cx.mark("input out of place") };
+        let Message::Looking { round, current, last, issued } = message else { return cx.mark("input out of place") };
         if !self.awaits(from, round) {
             return cx.mark("looked before");
         }
+        self.issued = self.issued.max(issued);
         let before = self.seats.insert(from, Seat { round, doing: Task::Looking { current, last } });
         match before {
             Some(Seat { doing: Task::Leading, .. }) => self.dethrone(from, cx),
@@ -59,7 +62,9 @@ impl Oracle {
             _ => {}
         }
         if let Some(leader) = self.leader {
-            self.assign(from, leader, cx);
+            let Some(led) = self.seats.get(&leader).map(|seat| seat.round) else { return };
+            cx.send(leader, Message::Join { round: led, learner: from, connection: round });
+            self.seats.insert(from, Seat { round, doing: Task::Following(leader) });
         }
     }
 
@@ -111,22 +116,20 @@ impl Oracle {
         lookers.iter().filter(|looker| ignores || is_most(looker)).map(|(_, _, server)| *server).collect()
     }
 
+    /// All others that look are to follow; the leader sends for them.
     fn elect(&mut self, leader: NodeId, cx: Cx<'_, '_>) {
         self.leader = Some(leader);
-        let Some(seat) = self.seats.get_mut(&leader) else { return };
-        seat.doing = Task::Leading;
-        cx.send(leader, Message::Lead { round: seat.round });
-        let looks = |seat: &Seat| matches!(seat.doing, Task::Looking { .. });
-        let lookers: Vec<NodeId> = self.seats.iter().filter(|(_, seat)| looks(seat)).map(|(node, _)| *node).collect();
-        for looker in lookers {
-            self.assign(looker, leader, cx);
+        let mut learners = BTreeMap::new();
+        let Some(Seat { round, .. }) = self.seats.get(&leader).cloned() else { return };
+        for (node, seat) in &mut self.seats {
+            if *node == leader {
+                seat.doing = Task::Leading;
+            } else if matches!(seat.doing, Task::Looking { .. }) {
+                seat.doing = Task::Following(leader);
+                learners.insert(*node, seat.round);
+            }
         }
-    }
-
-    fn assign(&mut self, learner: NodeId, leader: NodeId, cx: Cx<'_, '_>) {
-        let Some(seat) = self.seats.get_mut(&learner) else { return };
-        seat.doing = Task::Following(leader);
-        cx.send(learner, Message::Follow { round: seat.round, leader });
+        cx.send(leader, Message::Lead { round, learners, issued: self.issued });
     }
 
     /// Its leader leads no more: everyone else's connection is broken.

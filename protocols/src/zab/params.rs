@@ -16,6 +16,17 @@ pub enum Election {
     Oracle,
 }
 
+/// What is written on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disk {
+    /// The world's disk: three streams, whose records become durable one by one, at any moment.
+    Streams,
+    /// Nothing: what is written counts as durable at the end of the step. For bounds without crashes, in which nobody ever reads
+    /// it back.
+    None,
+}
+
 /// Sizes and times. Every span is of the own clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -26,7 +37,10 @@ pub struct Params {
     pub observers: u16,
     /// Who says who leads.
     pub election: Election,
-    /// An established leader may issue transactions of its own while its history has fewer than this.
+    /// What is written on.
+    pub disk: Disk,
+    /// Established leaders issue so many transactions, at moments of their own. One that crashes may be followed by one that does
+    /// not know how many it has issued, and issues more.
     pub transactions: u32,
     /// How many operations the client of each server and observer invokes.
     pub operations: u32,
@@ -58,6 +72,7 @@ impl Default for Params {
             servers: 3,
             observers: 0,
             election: Election::Fast,
+            disk: Disk::Streams,
             transactions: 0,
             operations: 0,
             timeouts: 0,

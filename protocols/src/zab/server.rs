@@ -27,6 +27,8 @@ pub struct Server {
     pub(super) role: Role,
     /// The operation of its client that awaits its delivery.
     pub(super) open: Option<OpId>,
+    /// While it leads: how many transactions leaders have issued by decisions.
+    pub(super) issued: u32,
 }
 
 /// LOOKING, FOLLOWING or OBSERVING, LEADING.
@@ -57,6 +59,7 @@ impl Server {
             ballot: Ballot::default(),
             role: Role::Looking(Looking::default()),
             open: None,
+            issued: 0,
         };
         server.search(zab, cx);
         server
@@ -64,12 +67,22 @@ impl Server {
 
     /// One input.
     pub fn step(&mut self, input: Input<Zab>, zab: &Zab, cx: Cx<'_, '_>) {
+        self.on_input(input, zab, cx);
+        while let Some(record) = self.log.next_instant() {
+            self.on_durable(&record, zab, cx);
+        }
+    }
+
+    fn on_input(&mut self, input: Input<Zab>, zab: &Zab, cx: Cx<'_, '_>) {
         match input {
             Input::Message { from, message } => self.on_message(from, message, zab, cx),
             Input::Durable(record) => self.on_durable(&record, zab, cx),
             Input::Timer(timer) => self.on_timer(timer, zab, cx),
             Input::Operation { op, operation } => self.on_operation(op, operation, zab, cx),
-            Input::Decision(Decision::Issue) => self.propose(Value::Issued, zab, cx),
+            Input::Decision(Decision::Issue) => {
+                self.issued += 1;
+                self.propose(Value::Issued(self.issued), zab, cx);
+            }
             Input::Decision(_) => cx.mark("input out of place"),
         }
     }
@@ -82,17 +95,26 @@ impl Server {
             Message::Notification { vote, election, doing } => {
                 self.on_notification(from, vote, election, doing, zab, cx);
             }
-            Message::Packet { connection, number, packet } => match &mut self.role {
-                Role::Leading(_) => self.on_learner(from, connection, number, packet, zab, cx),
-                Role::Learning(learner) => {
-                    if learner.channel.read(number) {
-                        self.on_leader(packet, zab, cx);
+            Message::Packet { connection, number, packet } => {
+                let is_own = connection.number.scope() == cx.node().0;
+                match &mut self.role {
+                    Role::Learning(learner) if is_own => {
+                        if learner.channel.read(number) {
+                            self.on_leader(packet, zab, cx);
+                        }
                     }
+                    Role::Leading(_) if !is_own => self.on_learner(from, connection, number, packet, zab, cx),
+                    // It may lead later.
+                    _ => {}
                 }
-                Role::Looking(_) => {}
-            },
-            Message::Lead { .. } => self.lead(zab, cx),
-            Message::Follow { leader, .. } => self.follow(leader, zab, cx),
+            }
+            Message::Lead { learners, issued, .. } => {
+                self.issued = issued;
+                self.lead(zab, cx);
+                learners.into_iter().for_each(|(learner, connection)| self.invite(learner, connection, cx));
+            }
+            Message::Join { learner, connection, .. } => self.invite(learner, connection, cx),
+            Message::Invite { term, .. } => self.follow(from, Some(term), zab, cx),
             Message::Lost { .. } => self.look(zab, cx),
             Message::Gone { learner, .. } => self.on_gone(learner, zab, cx),
             Message::Looking { .. } => cx.mark("input out of place"),
@@ -110,10 +132,13 @@ impl Server {
                     Role::Learning(learner) => learner.leader == from && learner.channel.awaits(*connection, *number),
                     _ => false,
                 },
-                Role::Leading(leader) => leader.awaits(from, *connection, *number, packet),
-                _ => matches!(packet, Packet::FollowerInfo { .. }),
+                Role::Leading(leader) => {
+                    leader.awaits(from, *connection, *number, packet) && packet.term().is_none_or(|term| term == self.round)
+                }
+                _ => matches!(packet, Packet::FollowerInfo { term: None, .. }),
             },
-            Message::Lead { round } | Message::Follow { round, .. } => looks && *round == self.round,
+            Message::Lead { round, .. } | Message::Invite { connection: round, .. } => looks && *round == self.round,
+            Message::Join { round, .. } => *round == self.round,
             Message::Lost { connection } => *connection == self.round,
             Message::Gone { learner, connection } => match &self.role {
                 Role::Leading(leader) => leader.has(*learner, *connection),
@@ -175,8 +200,7 @@ impl Server {
     /// The decisions.
     pub fn decisions(&self, zab: &Zab, offers: &mut Offers<'_, Zab>) {
         let Role::Leading(leader) = &self.role else { return };
-        let count = self.log.base.count as usize + self.log.txns.len();
-        if leader.is_established() && count < zab.params.transactions as usize {
+        if leader.is_established() && self.issued < zab.params.transactions {
             offers.offer(Decision::Issue);
         }
     }
@@ -202,8 +226,9 @@ impl Server {
         self.round = self.round.next();
         self.role = Role::Looking(Looking::default());
         if zab.has_oracle() {
-            let looking = Message::Looking { round: self.round, current: self.current, last: self.log.last() };
-            cx.send(zab.oracle(), looking);
+            let issued = std::mem::take(&mut self.issued);
+            let (round, current, last) = (self.round, self.current, self.log.last());
+            cx.send(zab.oracle(), Message::Looking { round, current, last, issued });
         } else {
             self.begin_election(zab, cx);
         }
@@ -225,20 +250,27 @@ impl Server {
     }
 
     /// Accepts an epoch.
-    pub(super) fn accept(&mut self, epoch: u32, cx: Cx<'_, '_>) -> seedbed_model::Ticket {
+    pub(super) fn accept(&mut self, epoch: u32, zab: &Zab, cx: Cx<'_, '_>) {
         self.accepted = epoch;
-        cx.persist(EPOCHS, Record::Accepted(epoch))
+        self.log.persist(EPOCHS, Record::Accepted(epoch), zab, cx);
+    }
+
+    /// Sends for a server that looks.
+    fn invite(&self, learner: NodeId, connection: Round, cx: Cx<'_, '_>) {
+        if matches!(self.role, Role::Leading(_)) {
+            cx.send(learner, Message::Invite { connection, term: self.round });
+        }
     }
 
     /// From here on this history is of that epoch's leader.
-    pub(super) fn enter(&mut self, epoch: u32, cx: Cx<'_, '_>) {
+    pub(super) fn enter(&mut self, epoch: u32, zab: &Zab, cx: Cx<'_, '_>) {
         self.current = epoch;
-        cx.persist(EPOCHS, Record::Current(epoch));
+        self.log.persist(EPOCHS, Record::Current(epoch), zab, cx);
     }
 
     /// Delivers the next transaction, and tells the client that waits for it.
     pub(super) fn deliver(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
-        let txn = self.log.deliver(zab.params.window, zab.params.snapshot_every, cx);
+        let txn = self.log.deliver(zab, cx);
         if let Some(op) = self.open.filter(|op| txn.value == Value::Asked(cx.node(), *op)) {
             self.open = None;
             cx.respond(op, Answer::Delivered);
