@@ -2,7 +2,7 @@
 //!
 //! A server votes for the most recent server that it has heard of, in an election that its logical clock numbers, and sends
 //! its vote to all voters. When a quorum has its vote it waits `finalize-wait` for a better one. Servers that already follow
-//! or lead answer with whom; a quorum of those, with the leader among them, is joined.
+//! or lead answer with whom; a quorum of those, with the leader among them, is joined, whatever election they were in.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,10 @@ impl Default for Ballot {
 pub struct Looking {
     /// The votes of this election.
     votes: BTreeMap<NodeId, Vote>,
-    /// What servers say that do not look, and of which election.
-    settled: BTreeMap<NodeId, (Vote, u32, Doing)>,
+    /// What servers say that do not look.
+    settled: BTreeMap<NodeId, (NodeId, Doing)>,
+    /// Whether a quorum has the vote, and only a better one is waited for.
+    is_final: bool,
 }
 
 impl Looking {
@@ -42,13 +44,10 @@ impl Looking {
         self.votes.values().filter(|other| **other == vote).count()
     }
 
-    /// How many settled for that leader in that election.
-    fn settled_count(&self, leader: NodeId, election: u32) -> usize {
-        self.settled.values().filter(|(vote, of, _)| vote.leader == leader && *of == election).count()
-    }
-
-    fn is_leading(&self, leader: NodeId) -> bool {
-        self.settled.get(&leader).is_some_and(|(_, _, doing)| *doing == Doing::Leading)
+    /// Whether a quorum follows the leader, which leads.
+    fn has_settled(&self, leader: NodeId, quorum: usize) -> bool {
+        let leads = self.settled.get(&leader).is_some_and(|(_, doing)| *doing == Doing::Leading);
+        leads && self.settled.values().filter(|(other, _)| *other == leader).count() >= quorum
     }
 }
 
@@ -107,29 +106,27 @@ impl Server {
         }
         let Role::Looking(looking) = &mut self.role else { return };
         looking.votes.insert(from, vote);
-        if looking.count(self.ballot.vote) >= zab.quorum() && !cx.is_armed(&Timer::Finalize) {
+        if looking.count(self.ballot.vote) >= zab.quorum() && !looking.is_final {
+            looking.is_final = true;
             cx.set(Timer::Finalize, zab.params.finalize_wait);
         }
     }
 
     fn change_vote(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
+        if let Role::Looking(looking) = &mut self.role {
+            looking.is_final = false;
+        }
         cx.cancel(Timer::Finalize);
         self.count_own(zab, cx);
         self.notify(zab, cx);
     }
 
-    /// An answer of a server that has a leader, or is one: joined if a quorum says so, and the leader leads.
+    /// An answer of a server that has a leader, or is one: joined if a quorum says so, and the leader leads. Who is said to lead
+    /// and looks is not what they follow: that was an earlier incarnation.
     fn on_settled(&mut self, from: NodeId, vote: Vote, election: u32, doing: Doing, zab: &Zab, cx: Cx<'_, '_>) {
-        let own = cx.node();
         let Role::Looking(looking) = &mut self.role else { return };
-        looking.settled.insert(from, (vote, election, doing));
-        let leads = if vote.leader == own { election == self.ballot.election } else { looking.is_leading(vote.leader) };
-        let in_this_election = election == self.ballot.election;
-        if in_this_election {
-            looking.votes.insert(from, vote);
-        }
-        let agree = in_this_election && looking.count(vote) >= zab.quorum();
-        if leads && (agree || looking.settled_count(vote.leader, election) >= zab.quorum()) {
+        looking.settled.insert(from, (vote.leader, doing));
+        if vote.leader != cx.node() && looking.has_settled(vote.leader, zab.quorum()) {
             cx.mark("joined");
             self.ballot.election = election;
             self.conclude(vote, zab, cx);

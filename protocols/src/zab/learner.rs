@@ -65,7 +65,7 @@ impl Server {
         self.role = Role::Learning(Learner { leader, channel, stage, held: None });
         self.introduce(term, zab, cx);
         if !zab.has_oracle() {
-            cx.set(Timer::Leader, zab.params.init_limit);
+            cx.set(Timer::Leader, zab.params.sync_limit);
         }
     }
 
@@ -88,7 +88,7 @@ impl Server {
     /// The next packet of the leader.
     pub(super) fn on_leader(&mut self, packet: Packet, zab: &Zab, cx: Cx<'_, '_>) {
         let learner = learner!(self);
-        if learner.is_up_to_date() && !zab.has_oracle() {
+        if !zab.has_oracle() {
             cx.set(Timer::Leader, zab.params.sync_limit);
         }
         match packet {
@@ -249,9 +249,6 @@ impl Server {
         let learner = learner!(self);
         learner.stage = Stage::Broadcast;
         cx.mark("up-to-date");
-        if !zab.has_oracle() {
-            cx.set(Timer::Leader, zab.params.sync_limit);
-        }
         // Nothing is left here, but where a mechanism is missing.
         self.log_held(zab, cx);
         self.on_commit(committed, zab, cx);

@@ -144,7 +144,7 @@ impl Protocol for Zab {
         match (state, input) {
             (State::Server(server), input) => server.step(input, self, cx),
             (State::Oracle(oracle), Input::Message { from, message }) => oracle.on_message(from, message, cx),
-            (State::Oracle(oracle), Input::Decision(decision)) => oracle.decide(decision, cx),
+            (State::Oracle(oracle), Input::Decision(decision)) => oracle.decide(decision, self, cx),
             (State::Oracle(_), _) => cx.mark("input out of place"),
         }
     }

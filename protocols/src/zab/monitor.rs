@@ -19,7 +19,6 @@ const PRIMARY_INTEGRITY: &str = "primary-integrity";
 const COMMITTED_SURVIVES: &str = "committed-survives";
 const EPOCHS_GROW: &str = "epochs-grow";
 const ZXID_ONCE: &str = "zxid-once";
-const COMMITTED_KEPT: &str = "committed-kept";
 const SAME_TREE: &str = "same-tree";
 const LED_AGAIN: &str = "led-again";
 const CAUGHT_UP: &str = "caught-up";
@@ -88,12 +87,11 @@ pub(super) fn properties(params: &Params) -> Vec<Property> {
         ),
         Property::always(
             COMMITTED_SURVIVES,
-            "the history of a leader that is established begins with all that was ever delivered anywhere (Zab §3; ZooKeeper §2.3, \
-             durability)",
+            "what was ever delivered anywhere is never lost: the history of a leader that is established begins with it, and no server \
+             gives any of it up, by TRUNC or otherwise (Zab §3; ZooKeeper §2.3, durability)",
         ),
         Property::always(EPOCHS_GROW, "no epoch of a server ever falls, also over a crash, and f.a never exceeds f.p (Zab §4)"),
         Property::always(ZXID_ONCE, "no zxid is given twice (Zab §3)"),
-        Property::always(COMMITTED_KEPT, "no server gives up a transaction that was delivered anywhere"),
         Property::always(SAME_TREE, "a snapshot that is read or taken over is the state after some prefix of the order (ZooKeeper §4.3)"),
         Property::sometimes("established", "a leader is established"),
         Property::sometimes("re-established", "another leader than before is"),
@@ -180,7 +178,7 @@ impl Monitor {
 
     fn truncated(&self, node: NodeId, removed: &[Zxid], watch: &mut Watch<'_>) {
         if let Some(zxid) = removed.iter().find(|zxid| self.order.iter().any(|txn| txn.zxid == **zxid)) {
-            watch.violated(COMMITTED_KEPT, format!("{node:?} gives up {zxid:?}, which was delivered"));
+            watch.violated(COMMITTED_SURVIVES, format!("{node:?} gives up {zxid:?}, which was delivered"));
         }
     }
 

@@ -1,8 +1,8 @@
 //! The oracle: who leads (Zab, phase 0: "Πₗₑ", an oracle), and who no longer hears whom.
 //!
 //! The published TLA+ specifications have both as atomic actions over all servers. Here it is a node: it knows what servers
-//! told it last, elects one that is as recent as any of those that look, at least a quorum, and sends the others to it. A server
-//! that restarts, or looks again for another reason, tells it, and it tells the other end of its connection.
+//! told it last, elects one that is as recent as any of those that look, at least a quorum, and sends the others to it; `omissions`
+//! times it does so as if it had not heard of those that are more recent. A server that restarts, or looks again for another reason, tells it, and it tells the other end of its connection.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +21,8 @@ pub struct Oracle {
     leader: Option<NodeId>,
     /// How often it may still break a connection.
     timeouts: u32,
+    /// How often it may still elect without a server that looks, too.
+    omissions: u32,
     /// How many transactions leaders have issued, as they said when they gave up.
     issued: u32,
 }
@@ -43,7 +45,7 @@ type Cx<'a, 'b> = &'a mut Context<'b, Zab>;
 impl Oracle {
     /// Before anyone told it anything.
     pub fn start(zab: &Zab) -> Self {
-        Oracle { seats: BTreeMap::new(), leader: None, timeouts: zab.params.timeouts, issued: 0 }
+        Oracle { seats: BTreeMap::new(), leader: None, timeouts: zab.params.timeouts, omissions: zab.params.omissions, issued: 0 }
     }
 
     /// A server looks for a leader.
@@ -88,9 +90,9 @@ impl Oracle {
     }
 
     /// One is taken.
-    pub fn decide(&mut self, decision: Decision, cx: Cx<'_, '_>) {
+    pub fn decide(&mut self, decision: Decision, zab: &Zab, cx: Cx<'_, '_>) {
         match decision {
-            Decision::Elect(leader) => self.elect(leader, cx),
+            Decision::Elect(leader) => self.elect(leader, zab, cx),
             Decision::TimeOut(learner) => {
                 cx.mark("timed-out");
                 self.timeouts -= 1;
@@ -100,24 +102,35 @@ impl Oracle {
         }
     }
 
-    /// A quorum looks: the most recent of them.
+    /// A quorum looks: the most recent of all that do, or, so often, of any quorum of them.
     fn electable(&self, zab: &Zab) -> Vec<NodeId> {
-        let looking = |(server, seat): (&NodeId, &Seat)| match seat.doing {
-            Task::Looking { current, last } if zab.votes(*server) => Some((current, last, *server)),
-            _ => None,
-        };
-        let lookers: Vec<(u32, Zxid, NodeId)> = self.seats.iter().filter_map(looking).collect();
+        let lookers = self.lookers(zab);
         if self.leader.is_some() || lookers.len() < zab.quorum() {
             return Vec::new();
         }
-        let most = lookers.iter().map(|(current, last, _)| (*current, *last)).max();
-        let is_most = |(current, last, _): &&(u32, Zxid, NodeId)| Some((*current, *last)) == most;
+        let quorum = if self.omissions > 0 { zab.quorum() } else { lookers.len() };
+        let is_most = |history: (u32, Zxid)| lookers.iter().filter(|(_, other)| *other <= history).count() >= quorum;
         let ignores = zab.has(ELECTION_IGNORES_ZXID);
-        lookers.iter().filter(|looker| ignores || is_most(looker)).map(|(_, _, server)| *server).collect()
+        lookers.iter().filter(|(_, history)| ignores || is_most(*history)).map(|(server, _)| *server).collect()
+    }
+
+    /// The voters that look, and how recent they are.
+    fn lookers(&self, zab: &Zab) -> Vec<(NodeId, (u32, Zxid))> {
+        let looking = |(server, seat): (&NodeId, &Seat)| match seat.doing {
+            Task::Looking { current, last } if zab.votes(*server) => Some((*server, (current, last))),
+            _ => None,
+        };
+        self.seats.iter().filter_map(looking).collect()
     }
 
     /// All others that look are to follow; the leader sends for them.
-    fn elect(&mut self, leader: NodeId, cx: Cx<'_, '_>) {
+    fn elect(&mut self, leader: NodeId, zab: &Zab, cx: Cx<'_, '_>) {
+        let lookers = self.lookers(zab);
+        let history = lookers.iter().find(|(server, _)| *server == leader).map(|(_, history)| *history);
+        if lookers.iter().any(|(_, other)| Some(*other) > history) {
+            cx.mark("omitted");
+            self.omissions = self.omissions.saturating_sub(1);
+        }
         self.leader = Some(leader);
         let mut learners = BTreeMap::new();
         let Some(Seat { round, .. }) = self.seats.get(&leader).cloned() else { return };

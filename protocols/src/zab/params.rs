@@ -46,6 +46,8 @@ pub struct Params {
     pub operations: u32,
     /// How often the oracle may break a connection.
     pub timeouts: u32,
+    /// How often the oracle may elect a server that is most recent of a quorum, but not of all that look for a leader.
+    pub omissions: u32,
     /// So many delivered transactions are kept for learners that lack them (commitLogCount); others need a snapshot.
     pub window: u32,
     /// A snapshot is written after so many deliveries (snapCount). 0: never.
@@ -54,7 +56,7 @@ pub struct Params {
     pub ping: Span,
     /// Who was not heard of for so long is given up (syncLimit). Above `ping`.
     pub sync_limit: Span,
-    /// A leader is established, and a learner up to date, within this, or gives up (initLimit).
+    /// A leader is established within this, or gives up (initLimit). Until then it pings, too, so that its learners wait.
     pub init_limit: Span,
     /// A server that looks for a leader says so again after this.
     pub notify: Span,
@@ -76,6 +78,7 @@ impl Default for Params {
             transactions: 0,
             operations: 0,
             timeouts: 0,
+            omissions: 0,
             window: 500,
             snapshot_every: 0,
             ping: Span::millis(500),
@@ -92,21 +95,27 @@ impl Default for Params {
 impl Params {
     /// Whether they make sense together.
     fn check(&self) -> Result<(), String> {
-        let Params { servers, observers, election, operations, timeouts, .. } = self;
+        let Params { servers, observers, election, operations, timeouts, omissions, .. } = self;
         if !(2..=9).contains(servers) || *observers > 9 {
             return Err(format!("servers {servers} and observers {observers}: 2 to 9 and 0 to 9 are possible"));
         }
         if *election == Election::Oracle && *operations > 0 {
             return Err("operations: with election \"oracle\" leaders issue transactions; say transactions instead".into());
         }
-        if *election == Election::Fast && *timeouts > 0 {
-            return Err("timeouts: with election \"fast\" timers break connections; leave it out".into());
+        if *election == Election::Fast && *timeouts + *omissions > 0 {
+            return Err("timeouts and omissions: with election \"fast\" timers break connections; leave them out".into());
         }
         if *election == Election::Oracle && (self.progress > Span::ZERO || self.takeover > Span::ZERO) {
             return Err("progress and takeover need election \"fast\": an oracle takes any time".into());
         }
         if self.ping == Span::ZERO || self.notify == Span::ZERO || self.finalize_wait == Span::ZERO {
             return Err("ping, notify and finalize-wait must be positive".into());
+        }
+        if self.sync_limit <= self.finalize_wait {
+            return Err(format!(
+                "sync-limit {}: learners give up a leader before it leads; above finalize-wait {} it is long enough",
+                self.sync_limit, self.finalize_wait
+            ));
         }
         if self.sync_limit <= self.ping || self.init_limit <= self.finalize_wait {
             return Err(format!(
