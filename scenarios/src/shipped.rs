@@ -115,6 +115,7 @@ pub fn shipped() -> Registry {
             check,
             [
                 "behind-a-snapshot",
+                "contested",
                 "lan-takeover",
                 "late-observers",
                 "leader-crash",

@@ -14,6 +14,8 @@ use super::server::{Cx, Role, Server};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Leader {
     phase: Phase,
+    /// Whether its own disk has the current epoch: its log counts for nothing before.
+    entered: bool,
     /// Its connections.
     learners: BTreeMap<NodeId, Peer>,
 }
@@ -26,8 +28,8 @@ enum Phase {
     Accepting,
     /// The epoch is proposed.
     Discovery,
-    /// Phase 2: whether its own disk has the current epoch.
-    Synchronization { entered: bool },
+    /// Phase 2: a quorum's history and epoch are awaited.
+    Synchronization,
     /// Phase 3: established.
     Broadcast,
 }
@@ -104,7 +106,7 @@ impl Server {
     /// Phase 1: waits for a quorum to follow.
     pub(super) fn lead(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
         cx.mark("elected");
-        self.role = Role::Leading(Leader { phase: Phase::Gathering, learners: BTreeMap::new() });
+        self.role = Role::Leading(Leader { phase: Phase::Gathering, entered: false, learners: BTreeMap::new() });
         if !zab.has_oracle() {
             cx.set(Timer::Establish, zab.params.init_limit);
             cx.set(Timer::Tick, zab.params.ping);
@@ -205,11 +207,11 @@ impl Server {
                 if promised < zab.quorum() {
                     return;
                 }
-                leader.phase = Phase::Synchronization { entered: false };
+                leader.phase = Phase::Synchronization;
                 self.enter(epoch, zab, cx);
                 self.synchronize(zab, cx);
             }
-            Phase::Synchronization { .. } | Phase::Broadcast => self.synchronize(zab, cx),
+            Phase::Synchronization | Phase::Broadcast => self.synchronize(zab, cx),
             Phase::Gathering | Phase::Accepting => cx.mark("input out of place"),
         }
     }
@@ -221,7 +223,9 @@ impl Server {
         let is_established = leader.is_established();
         for learner in leader.at(|stage| matches!(stage, Stage::Promised { .. })) {
             let votes = zab.votes(learner);
-            let Some(Peer { stage: Stage::Promised { last, .. }, .. }) = leader.learners.get(&learner) else { continue };
+            let Some(Peer { stage: Stage::Promised { last, .. }, .. }) = leader.learners.get(&learner) else {
+                continue;
+            };
             if !votes && !is_established {
                 continue;
             }
@@ -230,7 +234,8 @@ impl Server {
             if !votes {
                 txns.retain(|txn| txn.zxid <= self.log.tree.last);
             }
-            let repeated = if zab.has(DUPLICATE_PROPOSAL) && votes { self.log.undelivered().to_vec() } else { Vec::new() };
+            let repeated =
+                if zab.has(DUPLICATE_PROPOSAL) && votes { self.log.undelivered().to_vec() } else { Vec::new() };
             leader.send(learner, Packet::NewLeader { epoch, mode, txns }, cx);
             if is_established {
                 repeated.into_iter().for_each(|txn| leader.send(learner, Packet::Proposal(txn), cx));
@@ -259,9 +264,9 @@ impl Server {
     fn establish_if_synchronized(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
         let is_durable = self.log.is_durable() || zab.has(OWN_UNSYNCED);
         let leader = leader!(self);
-        let Phase::Synchronization { entered } = leader.phase else { return };
+        let is_synchronizing = leader.phase == Phase::Synchronization;
         let synchronized = |stage: &Stage| matches!(stage, Stage::Synchronized { .. });
-        if leader.count(zab, entered && is_durable, synchronized) >= zab.quorum() {
+        if is_synchronizing && leader.count(zab, leader.entered && is_durable, synchronized) >= zab.quorum() {
             self.establish(zab, cx);
         }
     }
@@ -323,9 +328,9 @@ impl Server {
             let own = if zab.has(OWN_UNSYNCED) { self.log.last() } else { self.log.durable };
             let leader = leader!(self);
             let Some(txn) = self.log.undelivered().first().copied().filter(|_| leader.is_established()) else { return };
-            let has_logged =
-                |stage: &Stage| matches!(stage, Stage::Synchronized { logged } if *logged >= txn.zxid);
-            let logged = leader.count(zab, own >= txn.zxid, has_logged);
+            let has_logged = |stage: &Stage| matches!(stage, Stage::Synchronized { logged } if *logged >= txn.zxid);
+            let is_in_epoch = leader.entered || zab.has(OWN_BEFORE_EPOCH);
+            let logged = leader.count(zab, own >= txn.zxid && is_in_epoch, has_logged);
             let quorum = if zab.has(COMMIT_BEFORE_QUORUM) { 1 } else { zab.quorum() };
             if logged < quorum {
                 return;
@@ -350,11 +355,12 @@ impl Server {
                 leader.phase = Phase::Discovery;
                 self.propose_epoch(cx);
             }
-            (Record::Current(epoch), Phase::Synchronization { .. }) if *epoch == current => {
-                leader.phase = Phase::Synchronization { entered: true };
+            (Record::Current(epoch), Phase::Synchronization | Phase::Broadcast) if *epoch == current => {
+                leader.entered = true;
                 self.establish_if_synchronized(zab, cx);
+                self.commit(zab, cx);
             }
-            (_, Phase::Synchronization { .. }) => self.establish_if_synchronized(zab, cx),
+            (_, Phase::Synchronization) => self.establish_if_synchronized(zab, cx),
             (_, Phase::Broadcast) => self.commit(zab, cx),
             _ => {}
         }

@@ -73,7 +73,13 @@ type Cx<'a, 'b> = &'a mut Context<'b, Zab>;
 impl Log {
     /// What a restart finds.
     pub fn recover(disk: &Durable) -> Self {
-        let mut log = Log { base: disk.snapshot, txns: disk.log.clone(), tree: disk.snapshot, durable: Zxid::ZERO, instant: Vec::new() };
+        let mut log = Log {
+            base: disk.snapshot,
+            txns: disk.log.clone(),
+            tree: disk.snapshot,
+            durable: Zxid::ZERO,
+            instant: Vec::new(),
+        };
         log.durable = log.last();
         log
     }

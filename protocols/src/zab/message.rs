@@ -40,7 +40,11 @@ impl Zxid {
 
     /// Whether the two can be neighbours in a history: counters have no gaps.
     pub fn precedes(self, next: Zxid) -> bool {
-        if self.epoch == next.epoch { self.counter + 1 == next.counter } else { self.epoch < next.epoch && next.counter == 1 }
+        if self.epoch == next.epoch {
+            self.counter + 1 == next.counter
+        } else {
+            self.epoch < next.epoch && next.counter == 1
+        }
     }
 }
 

@@ -24,7 +24,8 @@
 //!   when that has acknowledged NEWLEADER, with what is committed *then* (`commit-of-history`).
 //! - A learner's order of writes is snapshot, log, current epoch, each durable before the next (`log-before-snapshot`,
 //!   `zk-4643-epoch-before-log`), and no proposal is acknowledged before (`ack-before-epoch`): a server's log counts for as much
-//!   as the epoch that it is under.
+//!   as the epoch that it is under. That holds for the leader itself: a quorum of followers may establish it before its own disk
+//!   has the epoch, and its log does not count until then (`own-log-before-epoch`; the explorer found it).
 //! - An ACK says that all up to its zxid is durable. Packets come in order, so it is an ACK for each.
 //! - A history before establishment is delivered when its leader is established, not before: a snapshot then never holds what is
 //!   not committed, and TRUNC never reaches into one.
@@ -53,7 +54,8 @@ mod tests;
 pub use params::{Election, Params};
 
 use seedbed_model::{
-    Canonical, Context, Event, Input, Mutants, NodeId, Nonce, Offers, OpId, Property, Protocol, Relevance, Span, Stream, Watch,
+    Canonical, Context, Event, Input, Mutants, NodeId, Nonce, Offers, OpId, Property, Protocol, Relevance, Span,
+    Stream, Watch,
 };
 
 use log::Durable;
@@ -144,7 +146,7 @@ impl Protocol for Zab {
         match (state, input) {
             (State::Server(server), input) => server.step(input, self, cx),
             (State::Oracle(oracle), Input::Message { from, message }) => oracle.on_message(from, message, cx),
-            (State::Oracle(oracle), Input::Decision(decision)) => oracle.decide(decision, self, cx),
+            (State::Oracle(oracle), Input::Decision(decision)) => oracle.decide(decision, cx),
             (State::Oracle(_), _) => cx.mark("input out of place"),
         }
     }

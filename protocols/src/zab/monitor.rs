@@ -69,7 +69,10 @@ struct Demands {
 /// See the module.
 pub(super) fn properties(params: &Params) -> Vec<Property> {
     let mut all = vec![
-        Property::always(LEADERSHIP, "at most one leader is established in an epoch, and once (specification: Leadership)"),
+        Property::always(
+            LEADERSHIP,
+            "at most one leader is established in an epoch, and once (specification: Leadership)",
+        ),
         Property::always(
             TOTAL_ORDER,
             "each server delivers a prefix of one order, without gaps and repetitions (Zab §3: total order, agreement; \
@@ -80,7 +83,10 @@ pub(super) fn properties(params: &Params) -> Vec<Property> {
             LOCAL_PRIMARY_ORDER,
             "of one leader's transactions all before one that is delivered are delivered before it, in their order (Zab §3)",
         ),
-        Property::always(GLOBAL_PRIMARY_ORDER, "transactions of an earlier epoch are delivered before those of a later one (Zab §3)"),
+        Property::always(
+            GLOBAL_PRIMARY_ORDER,
+            "transactions of an earlier epoch are delivered before those of a later one (Zab §3)",
+        ),
         Property::always(
             PRIMARY_INTEGRITY,
             "once a leader is established, nothing of an earlier epoch is delivered that it did not deliver (Zab §3)",
@@ -90,9 +96,15 @@ pub(super) fn properties(params: &Params) -> Vec<Property> {
             "what was ever delivered anywhere is never lost: the history of a leader that is established begins with it, and no server \
              gives any of it up, by TRUNC or otherwise (Zab §3; ZooKeeper §2.3, durability)",
         ),
-        Property::always(EPOCHS_GROW, "no epoch of a server ever falls, also over a crash, and f.a never exceeds f.p (Zab §4)"),
+        Property::always(
+            EPOCHS_GROW,
+            "no epoch of a server ever falls, also over a crash, and f.a never exceeds f.p (Zab §4)",
+        ),
         Property::always(ZXID_ONCE, "no zxid is given twice (Zab §3)"),
-        Property::always(SAME_TREE, "a snapshot that is read or taken over is the state after some prefix of the order (ZooKeeper §4.3)"),
+        Property::always(
+            SAME_TREE,
+            "a snapshot that is read or taken over is the state after some prefix of the order (ZooKeeper §4.3)",
+        ),
         Property::sometimes("established", "a leader is established"),
         Property::sometimes("re-established", "another leader than before is"),
         Property::sometimes("delivered", "a transaction is delivered"),
@@ -170,7 +182,8 @@ impl Monitor {
     fn restored(&mut self, node: NodeId, tree: Tree, watch: &mut Watch<'_>) {
         let prefix = self.order.get(..tree.count as usize).map(|prefix| Tree::default().with(prefix));
         if prefix != Some(tree) {
-            let words = format!("{node:?} has the state of {} transactions up to {:?}, which never was", tree.count, tree.last);
+            let words =
+                format!("{node:?} has the state of {} transactions up to {:?}, which never was", tree.count, tree.last);
             watch.violated(SAME_TREE, words);
         }
         self.servers.entry(node).or_default().delivered = tree.count;
@@ -220,7 +233,8 @@ impl Monitor {
         let seen = self.servers.entry(node).or_default();
         let place = seen.delivered as usize;
         seen.delivered += 1;
-        let everywhere = zab.voters().all(|server| self.servers.get(&server).is_some_and(|seen| seen.delivered as usize > place));
+        let everywhere =
+            zab.voters().all(|server| self.servers.get(&server).is_some_and(|seen| seen.delivered as usize > place));
         if everywhere {
             watch.reached("delivered-everywhere");
         }
@@ -248,8 +262,11 @@ impl Monitor {
             watch.violated(LOCAL_PRIMARY_ORDER, format!("{node:?} delivers {:?} after {last:?}", txn.zxid));
         }
         // A leader delivers its history in the step that establishes it.
-        if let Some((later, leader)) = self.leaders.last_key_value().filter(|(later, leader)| **later > epoch && **leader != node) {
-            let words = format!("{node:?} delivers {:?}, and {leader:?}, established in epoch {later}, has not", txn.zxid);
+        if let Some((later, leader)) =
+            self.leaders.last_key_value().filter(|(later, leader)| **later > epoch && **leader != node)
+        {
+            let words =
+                format!("{node:?} delivers {:?}, and {leader:?}, established in epoch {later}, has not", txn.zxid);
             watch.violated(PRIMARY_INTEGRITY, words);
         }
         self.order.push(txn);
@@ -281,7 +298,9 @@ impl Monitor {
 
     fn on_delivered_deadline(&mut self, zab: &Zab, watch: &mut Watch<'_>) {
         let due = self.demands.due;
-        let behind = (0..zab.server_count()).map(NodeId).find(|node| self.servers.get(node).is_none_or(|seen| seen.delivered < due));
+        let behind = (0..zab.server_count())
+            .map(NodeId)
+            .find(|node| self.servers.get(node).is_none_or(|seen| seen.delivered < due));
         if let Some(node) = behind {
             let delivered = self.servers.get(&node).map_or(0, |seen| seen.delivered);
             watch.violated(CAUGHT_UP, format!("{node:?} has delivered {delivered} of {due} transactions"));

@@ -32,6 +32,8 @@ pub const DUPLICATE_PROPOSAL: &str = "duplicate-proposal";
 pub const COMMIT_OF_HISTORY: &str = "commit-of-history";
 /// A follower acknowledges proposals before its current epoch is durable.
 pub const ACK_BEFORE_EPOCH: &str = "ack-before-epoch";
+/// A leader counts its own log before its current epoch is durable.
+pub const OWN_BEFORE_EPOCH: &str = "own-log-before-epoch";
 /// A learner logs what follows on a snapshot before that is durable.
 pub const LOG_BEFORE_SNAPSHOT: &str = "log-before-snapshot";
 /// A leader stays although a follower has accepted a later epoch.
@@ -56,7 +58,11 @@ const ORDER: Outcome = Outcome::Falls("total-order");
 
 pub(super) const MUTANTS: &[Mutant] = &[
     mutant(COMMIT_BEFORE_QUORUM, "a leader's wait for a quorum of ACKs (ZooKeeper §4.2; Zab, phase 3)", LOST),
-    mutant(ACK_BEFORE_FSYNC, "a follower's write before it acknowledges (ZooKeeper §4: \"force writes to the disk\")", LOST),
+    mutant(
+        ACK_BEFORE_FSYNC,
+        "a follower's write before it acknowledges (ZooKeeper §4: \"force writes to the disk\")",
+        LOST,
+    ),
     mutant(OWN_UNSYNCED, "a leader's wait for its own disk before it counts itself", LOST),
     mutant(PROMISE_BEFORE_FSYNC, "the write of acceptedEpoch before ACKEPOCH", LOST),
     mutant(OLD_EPOCH, "the refusal of epochs below the accepted one (Zab, phase 1)", LOST),
@@ -85,7 +91,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "the leader's last committed zxid in UPTODATE (a mistake of the published specification)",
         LOST,
     ),
-    mutant(ACK_BEFORE_EPOCH, "the order of ACKs: NEWLEADER's first, when the current epoch is durable (as ZOOKEEPER-4685)", LOST),
+    mutant(
+        ACK_BEFORE_EPOCH,
+        "the order of ACKs: NEWLEADER's first, when the current epoch is durable (as ZOOKEEPER-4685)",
+        LOST,
+    ),
+    mutant(OWN_BEFORE_EPOCH, "a leader's wait for its own current epoch to be durable before its log counts", LOST),
     mutant(
         EPOCH_KEPT,
         "the resignation of a leader for a server that has accepted a later epoch, and so can never follow it",
@@ -101,5 +112,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(ZK_3642, "the write of SNAP's snapshot before a learner counts it as its own (ZOOKEEPER-3642)", ORDER),
     mutant(ZK_3911, "the write of NEWLEADER's history before its ACK, instead of at UPTODATE (ZOOKEEPER-3911)", LOST),
     mutant(ZK_4643, "the write of NEWLEADER's history before currentEpoch (ZOOKEEPER-4643)", LOST),
-    mutant(ZK_4646, "the wait for the disk between the write of NEWLEADER's history and its ACK (ZOOKEEPER-4646)", LOST),
+    mutant(
+        ZK_4646,
+        "the wait for the disk between the write of NEWLEADER's history and its ACK (ZOOKEEPER-4646)",
+        LOST,
+    ),
 ];

@@ -1,8 +1,10 @@
 //! The oracle: who leads (Zab, phase 0: "Πₗₑ", an oracle), and who no longer hears whom.
 //!
 //! The published TLA+ specifications have both as atomic actions over all servers. Here it is a node: it knows what servers
-//! told it last, elects one that is as recent as any of those that look, at least a quorum, and sends the others to it; `omissions`
-//! times it does so as if it had not heard of those that are more recent. A server that restarts, or looks again for another reason, tells it, and it tells the other end of its connection.
+//! told it last, elects one that is as recent as all of a quorum of those that look, and sends the others to it: those that are more
+//! recent, too, which it may not have heard of. It elects `elections` times, as a leader that meets a more recent server gives up,
+//! and so it could go on for ever. A server
+//! that restarts, or looks again for another reason, tells it, and it tells the other end of its connection.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +23,8 @@ pub struct Oracle {
     leader: Option<NodeId>,
     /// How often it may still break a connection.
     timeouts: u32,
-    /// How often it may still elect without a server that looks, too.
-    omissions: u32,
+    /// How often it may still elect.
+    elections: u32,
     /// How many transactions leaders have issued, as they said when they gave up.
     issued: u32,
 }
@@ -45,7 +47,13 @@ type Cx<'a, 'b> = &'a mut Context<'b, Zab>;
 impl Oracle {
     /// Before anyone told it anything.
     pub fn start(zab: &Zab) -> Self {
-        Oracle { seats: BTreeMap::new(), leader: None, timeouts: zab.params.timeouts, omissions: zab.params.omissions, issued: 0 }
+        Oracle {
+            seats: BTreeMap::new(),
+            leader: None,
+            timeouts: zab.params.timeouts,
+            elections: zab.params.elections,
+            issued: 0,
+        }
     }
 
     /// A server looks for a leader.
@@ -90,9 +98,9 @@ impl Oracle {
     }
 
     /// One is taken.
-    pub fn decide(&mut self, decision: Decision, zab: &Zab, cx: Cx<'_, '_>) {
+    pub fn decide(&mut self, decision: Decision, cx: Cx<'_, '_>) {
         match decision {
-            Decision::Elect(leader) => self.elect(leader, zab, cx),
+            Decision::Elect(leader) => self.elect(leader, cx),
             Decision::TimeOut(learner) => {
                 cx.mark("timed-out");
                 self.timeouts -= 1;
@@ -102,15 +110,15 @@ impl Oracle {
         }
     }
 
-    /// A quorum looks: the most recent of all that do, or, so often, of any quorum of them.
+    /// Those that are as recent as all of a quorum, of those that look.
     fn electable(&self, zab: &Zab) -> Vec<NodeId> {
-        let lookers = self.lookers(zab);
-        if self.leader.is_some() || lookers.len() < zab.quorum() {
+        if self.leader.is_some() || self.elections == 0 {
             return Vec::new();
         }
-        let quorum = if self.omissions > 0 { zab.quorum() } else { lookers.len() };
-        let is_most = |history: (u32, Zxid)| lookers.iter().filter(|(_, other)| *other <= history).count() >= quorum;
-        let ignores = zab.has(ELECTION_IGNORES_ZXID);
+        let lookers = self.lookers(zab);
+        let is_most =
+            |history: (u32, Zxid)| lookers.iter().filter(|(_, other)| *other <= history).count() >= zab.quorum();
+        let ignores = zab.has(ELECTION_IGNORES_ZXID) && lookers.len() >= zab.quorum();
         lookers.iter().filter(|(_, history)| ignores || is_most(*history)).map(|(server, _)| *server).collect()
     }
 
@@ -124,13 +132,8 @@ impl Oracle {
     }
 
     /// All others that look are to follow; the leader sends for them.
-    fn elect(&mut self, leader: NodeId, zab: &Zab, cx: Cx<'_, '_>) {
-        let lookers = self.lookers(zab);
-        let history = lookers.iter().find(|(server, _)| *server == leader).map(|(_, history)| *history);
-        if lookers.iter().any(|(_, other)| Some(*other) > history) {
-            cx.mark("omitted");
-            self.omissions = self.omissions.saturating_sub(1);
-        }
+    fn elect(&mut self, leader: NodeId, cx: Cx<'_, '_>) {
+        self.elections -= 1;
         self.leader = Some(leader);
         let mut learners = BTreeMap::new();
         let Some(Seat { round, .. }) = self.seats.get(&leader).cloned() else { return };

@@ -46,8 +46,8 @@ pub struct Params {
     pub operations: u32,
     /// How often the oracle may break a connection.
     pub timeouts: u32,
-    /// How often the oracle may elect a server that is most recent of a quorum, but not of all that look for a leader.
-    pub omissions: u32,
+    /// How often the oracle elects.
+    pub elections: u32,
     /// So many delivered transactions are kept for learners that lack them (commitLogCount); others need a snapshot.
     pub window: u32,
     /// A snapshot is written after so many deliveries (snapCount). 0: never.
@@ -78,7 +78,7 @@ impl Default for Params {
             transactions: 0,
             operations: 0,
             timeouts: 0,
-            omissions: 0,
+            elections: 3,
             window: 500,
             snapshot_every: 0,
             ping: Span::millis(500),
@@ -95,15 +95,17 @@ impl Default for Params {
 impl Params {
     /// Whether they make sense together.
     fn check(&self) -> Result<(), String> {
-        let Params { servers, observers, election, operations, timeouts, omissions, .. } = self;
+        let Params { servers, observers, election, operations, timeouts, .. } = self;
         if !(2..=9).contains(servers) || *observers > 9 {
             return Err(format!("servers {servers} and observers {observers}: 2 to 9 and 0 to 9 are possible"));
         }
         if *election == Election::Oracle && *operations > 0 {
-            return Err("operations: with election \"oracle\" leaders issue transactions; say transactions instead".into());
+            return Err(
+                "operations: with election \"oracle\" leaders issue transactions; say transactions instead".into()
+            );
         }
-        if *election == Election::Fast && *timeouts + *omissions > 0 {
-            return Err("timeouts and omissions: with election \"fast\" timers break connections; leave them out".into());
+        if *election == Election::Fast && *timeouts > 0 {
+            return Err("timeouts: with election \"fast\" timers break connections; leave it out".into());
         }
         if *election == Election::Oracle && (self.progress > Span::ZERO || self.takeover > Span::ZERO) {
             return Err("progress and takeover need election \"fast\": an oracle takes any time".into());

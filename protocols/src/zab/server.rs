@@ -133,7 +133,8 @@ impl Server {
                     _ => false,
                 },
                 Role::Leading(leader) => {
-                    leader.awaits(from, *connection, *number, packet) && packet.term().is_none_or(|term| term == self.round)
+                    leader.awaits(from, *connection, *number, packet)
+                        && packet.term().is_none_or(|term| term == self.round)
                 }
                 _ => matches!(packet, Packet::FollowerInfo { term: None, .. }),
             },

@@ -24,7 +24,12 @@ fn history() -> Log {
 fn zxids_are_neighbours_within_an_epoch_and_across_epochs() {
     let precedes = |one: (u32, u32), other: (u32, u32)| txn(one.0, one.1).zxid.precedes(txn(other.0, other.1).zxid);
     assert!(precedes((1, 1), (1, 2)) && precedes((1, 7), (3, 1)) && Zxid::ZERO.precedes(txn(1, 1).zxid));
-    assert!(!precedes((1, 1), (1, 3)) && !precedes((1, 1), (2, 2)) && !precedes((2, 1), (1, 1)) && !precedes((1, 1), (1, 1)));
+    assert!(
+        !precedes((1, 1), (1, 3))
+            && !precedes((1, 1), (2, 2))
+            && !precedes((2, 1), (1, 1))
+            && !precedes((1, 1), (1, 1))
+    );
     assert_eq!(txn(1, 4).zxid.next_in(1), txn(1, 5).zxid);
     assert_eq!(txn(1, 4).zxid.next_in(2), txn(2, 1).zxid);
 }
