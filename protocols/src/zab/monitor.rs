@@ -125,7 +125,7 @@ pub(super) fn properties(params: &Params) -> Vec<Property> {
     if params.takeover > Span::ZERO {
         all.push(Property::within(
             TAKEOVER,
-            "within `takeover` of the latest crash, if a quorum is up, a leader is established (ZooKeeper §5.2: less than 200 ms)",
+            "within `takeover` of the latest crash or start while nobody leads, if a quorum is up, a leader is established (ZooKeeper §5.2: less than 200 ms)",
         ));
     }
     all
@@ -139,7 +139,7 @@ impl Monitor {
                 watch.reached("crashed");
                 self.on_crash(node, zab, watch);
             }
-            Event::Started if zab.params.takeover > Span::ZERO => drop(self.demands.down.remove(&node)),
+Event::Started if zab.params.takeover > Span::ZERO => self.on_start(node, zab, watch),
             Event::Healed if zab.params.progress > Span::ZERO => watch.set_deadline(SETTLED, zab.params.progress),
             Event::Deadline(SETTLED) => self.on_settled(zab, watch),
             Event::Deadline(DELIVERED) => self.on_delivered_deadline(zab, watch),
@@ -283,6 +283,14 @@ impl Monitor {
         }
     }
 
+    /// Time counts from when a quorum is up, at the latest.
+    fn on_start(&mut self, node: NodeId, zab: &Zab, watch: &mut Watch<'_>) {
+        self.demands.down.remove(&node);
+        if self.demands.leading.is_empty() {
+            watch.set_deadline(TAKEN_OVER, zab.params.takeover);
+        }
+    }
+
     fn leads_latest(&self) -> bool {
         self.leaders.last_key_value().is_some_and(|(_, leader)| self.demands.leading.contains(leader))
     }
@@ -310,7 +318,7 @@ impl Monitor {
     fn on_taken_over_deadline(&mut self, zab: &Zab, watch: &mut Watch<'_>) {
         let up = zab.voters().filter(|node| !self.demands.down.contains(node)).count();
         if up >= zab.quorum() && !self.leads_latest() {
-            watch.violated(TAKEOVER, format!("nobody leads {} after the latest crash", zab.params.takeover));
+            watch.violated(TAKEOVER, format!("nobody leads {} after the latest crash or start", zab.params.takeover));
         }
     }
 }
