@@ -123,6 +123,7 @@ pub fn shipped() -> Registry {
                 "partitioned-leader",
                 "rolling-restarts",
                 "slow-disks",
+                "slow-snapshots",
                 "steady",
                 "torn-tails"
             ]

@@ -44,10 +44,11 @@ impl Looking {
         self.votes.values().filter(|other| **other == vote).count()
     }
 
-    /// Whether a quorum follows the leader, which leads.
-    fn has_settled(&self, leader: NodeId, quorum: usize) -> bool {
-        let leads = self.settled.get(&leader).is_some_and(|(_, doing)| *doing == Doing::Leading);
-        leads && self.settled.values().filter(|(other, _)| *other == leader).count() >= quorum
+    /// Whether the leader leads, and a quorum votes for it, in this election, or follows it, in any.
+    fn has_settled(&self, vote: Vote, quorum: usize) -> bool {
+        let leads = self.settled.get(&vote.leader).is_some_and(|(_, doing)| *doing == Doing::Leading);
+        let followers = self.settled.values().filter(|(leader, _)| *leader == vote.leader).count();
+        leads && (followers >= quorum || self.count(vote) >= quorum)
     }
 }
 
@@ -124,9 +125,13 @@ impl Server {
     /// An answer of a server that has a leader, or is one: joined if a quorum says so, and the leader leads. Who is said to lead
     /// and looks is not what they follow: that was an earlier incarnation.
     fn on_settled(&mut self, from: NodeId, vote: Vote, election: u32, doing: Doing, zab: &Zab, cx: Cx<'_, '_>) {
+        let in_this_election = election == self.ballot.election;
         let Role::Looking(looking) = &mut self.role else { return };
         looking.settled.insert(from, (vote.leader, doing));
-        if vote.leader != cx.node() && looking.has_settled(vote.leader, zab.quorum()) {
+        if in_this_election {
+            looking.votes.insert(from, vote);
+        }
+        if vote.leader != cx.node() && looking.has_settled(vote, zab.quorum()) {
             cx.mark("joined");
             self.ballot.election = election;
             self.conclude(vote, zab, cx);

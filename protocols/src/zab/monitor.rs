@@ -139,7 +139,7 @@ impl Monitor {
                 watch.reached("crashed");
                 self.on_crash(node, zab, watch);
             }
-Event::Started if zab.params.takeover > Span::ZERO => self.on_start(node, zab, watch),
+            Event::Started if zab.params.takeover > Span::ZERO => self.on_start(node, zab, watch),
             Event::Healed if zab.params.progress > Span::ZERO => watch.set_deadline(SETTLED, zab.params.progress),
             Event::Deadline(SETTLED) => self.on_settled(zab, watch),
             Event::Deadline(DELIVERED) => self.on_delivered_deadline(zab, watch),
