@@ -97,15 +97,15 @@ impl Server {
             }
             Message::Packet { connection, number, packet } => {
                 let is_own = connection.number.scope() == cx.node().0;
-                match &mut self.role {
-                    Role::Learning(learner) if is_own => {
-                        if learner.channel.read(number) {
-                            self.on_leader(packet, zab, cx);
-                        }
+                if is_own {
+                    if let Role::Learning(learner) = &mut self.role
+                        && learner.channel.read(number)
+                    {
+                        self.on_leader(packet, zab, cx);
                     }
-                    Role::Leading(_) if !is_own => self.on_learner(from, connection, number, packet, zab, cx),
-                    // It may lead later.
-                    _ => {}
+                } else if matches!(self.role, Role::Leading(_)) {
+                    // Otherwise it may lead later, and read it then.
+                    self.on_learner(from, connection, number, packet, zab, cx);
                 }
             }
             Message::Lead { learners, issued, .. } => {
