@@ -5,9 +5,11 @@
 //! - [`fatlease`]: lease negotiation by Paxos without persistent state (FaTLease §4)
 //! - [`paxos`]: what durable acceptors share: FaTLease's regular Paxos, and the Managers' group
 //! - [`leasing`]: manager-directed leasing (Centrifuge §2.1 to §2.3, PRS §4.1 to §4.3)
+//! - [`zab`]: ZooKeeper's atomic broadcast (ZooKeeper §4.2; Zab)
 
 pub mod basics;
 pub mod fatlease;
 pub mod leasing;
 pub mod paxos;
 pub mod seqpair;
+pub mod zab;

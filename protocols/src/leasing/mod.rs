@@ -541,7 +541,10 @@ impl Protocol for Leasing {
     }
 
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
-        let mut classes: Vec<Vec<NodeId>> = self.pools().collect();
+        let Params { partitioner, candidates, .. } = self.params;
+        // Whoever says where a range should be, or whom it is offered to, goes by the Owners' names.
+        let goes_by_names = partitioner != PartitionerKind::Free || candidates > 0;
+        let mut classes: Vec<Vec<NodeId>> = if goes_by_names { Vec::new() } else { self.pools().collect() };
         // Each frontend's client puts values of its own.
         if !self.has_frontends() {
             classes.push(self.lookups().collect());

@@ -12,6 +12,7 @@ mod paxos_group;
 mod searches;
 mod walk;
 mod walks;
+mod zab;
 
 use seedbed_model::{Family, Mutants};
 

@@ -1,0 +1,133 @@
+//! What each mechanism is there for.
+
+use seedbed_model::{Mutant, Outcome};
+
+/// A leader commits what it has logged alone.
+pub const COMMIT_BEFORE_QUORUM: &str = "commit-before-quorum";
+/// A follower acknowledges a proposal when it comes.
+pub const ACK_BEFORE_FSYNC: &str = "ack-before-fsync";
+/// A leader counts its own log as it wrote it.
+pub const OWN_UNSYNCED: &str = "own-log-unsynced";
+/// A follower promises an epoch before it is durable.
+pub const PROMISE_BEFORE_FSYNC: &str = "promise-before-fsync";
+/// A follower accepts an epoch below the one that it promised.
+pub const OLD_EPOCH: &str = "old-epoch-accepted";
+/// A follower is not told to truncate.
+pub const NO_TRUNC: &str = "no-trunc";
+/// A follower that lacks more than the leader keeps gets what there is.
+pub const DIFF_FOR_SNAP: &str = "diff-for-snap";
+/// A leader broadcasts without synchronizing its followers.
+pub const NO_SYNCHRONIZATION: &str = "no-synchronization";
+/// Votes are compared by servers alone.
+pub const ELECTION_IGNORES_ZXID: &str = "election-ignores-zxid";
+/// A leader that is less recent than a follower leads.
+pub const NO_ABDICATION: &str = "no-abdication";
+/// A leader is established before a quorum has its history.
+pub const HASTY_LEADER: &str = "hasty-leader";
+/// Proposals go to followers that have acknowledged NEWLEADER alone.
+pub const PROPOSAL_TO_ACKED: &str = "proposal-to-acked-only";
+/// Proposals that NEWLEADER's history has are sent after it again.
+pub const DUPLICATE_PROPOSAL: &str = "duplicate-proposal";
+/// UPTODATE commits all that the follower has.
+pub const COMMIT_OF_HISTORY: &str = "commit-of-history";
+/// A follower acknowledges proposals before its current epoch is durable.
+pub const ACK_BEFORE_EPOCH: &str = "ack-before-epoch";
+/// A leader counts its own log before its current epoch is durable.
+pub const OWN_BEFORE_EPOCH: &str = "own-log-before-epoch";
+/// A learner logs what follows on a snapshot before that is durable.
+pub const LOG_BEFORE_SNAPSHOT: &str = "log-before-snapshot";
+/// A leader stays although a follower has accepted a later epoch.
+pub const EPOCH_KEPT: &str = "outdated-leader-stays";
+/// ZOOKEEPER-2845.
+pub const ZK_2845: &str = "zk-2845-retained-database";
+/// ZOOKEEPER-3642.
+pub const ZK_3642: &str = "zk-3642-snapshot-in-memory";
+/// ZOOKEEPER-3911.
+pub const ZK_3911: &str = "zk-3911-log-after-uptodate";
+/// ZOOKEEPER-4643.
+pub const ZK_4643: &str = "zk-4643-epoch-before-log";
+/// ZOOKEEPER-4646.
+pub const ZK_4646: &str = "zk-4646-ack-before-log";
+
+const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> Mutant {
+    Mutant { name, removes, outcome }
+}
+
+/// Why no shipped bound and no scenario sees a mutant: not that none could.
+const BETWEEN_LEADERS: &str = "within these bounds: it takes a server that goes from one leader to another while both gather followers, and a crash or a lost \
+     epoch in between; with one oracle a second leader is elected after the first gave up";
+const MOST_RECENT: &str = "within these bounds: whoever is as recent as a quorum has all that is committed, and elections here know what they elect; it takes \
+     votes that are out of date";
+const LOST: Outcome = Outcome::Falls("committed-survives");
+const ORDER: Outcome = Outcome::Falls("total-order");
+
+pub(super) const MUTANTS: &[Mutant] = &[
+    mutant(COMMIT_BEFORE_QUORUM, "a leader's wait for a quorum of ACKs (ZooKeeper §4.2; Zab, phase 3)", LOST),
+    mutant(
+        ACK_BEFORE_FSYNC,
+        "a follower's write before it acknowledges (ZooKeeper §4: \"force writes to the disk\")",
+        LOST,
+    ),
+    mutant(OWN_UNSYNCED, "a leader's wait for its own disk before it counts itself", LOST),
+    mutant(PROMISE_BEFORE_FSYNC, "the write of acceptedEpoch before ACKEPOCH", Outcome::Harmless(BETWEEN_LEADERS)),
+    mutant(
+        OLD_EPOCH,
+        "the refusal of epochs below the accepted one (Zab, phase 1)",
+        Outcome::Harmless(BETWEEN_LEADERS),
+    ),
+    mutant(NO_TRUNC, "TRUNC: a follower gives up what the leader does not have", ORDER),
+    mutant(DIFF_FOR_SNAP, "SNAP: a follower too far behind takes the leader's state", ORDER),
+    mutant(NO_SYNCHRONIZATION, "the history that comes with NEWLEADER (Zab, phase 2)", ORDER),
+    mutant(
+        ELECTION_IGNORES_ZXID,
+        "the comparison of votes by epoch and zxid: safe, as a leader that is not most recent abdicates, but nobody else is elected",
+        Outcome::Falls("led-again"),
+    ),
+    mutant(
+        NO_ABDICATION,
+        "the comparison of a leader's history with those of its followers (Zab, phase 1)",
+        Outcome::Harmless(MOST_RECENT),
+    ),
+    mutant(HASTY_LEADER, "a leader's wait for a quorum with its history (Zab, phase 2)", LOST),
+    mutant(
+        PROPOSAL_TO_ACKED,
+        "proposals to followers that were sent NEWLEADER and have not answered (a mistake of the published specification)",
+        ORDER,
+    ),
+    mutant(
+        DUPLICATE_PROPOSAL,
+        "the end of NEWLEADER's history, after which proposals begin (a mistake of the published specification)",
+        ORDER,
+    ),
+    mutant(
+        COMMIT_OF_HISTORY,
+        "the leader's last committed zxid in UPTODATE (a mistake of the published specification)",
+        LOST,
+    ),
+    mutant(
+        ACK_BEFORE_EPOCH,
+        "the order of ACKs: NEWLEADER's first, when the current epoch is durable (as ZOOKEEPER-4685)",
+        LOST,
+    ),
+    mutant(OWN_BEFORE_EPOCH, "a leader's wait for its own current epoch to be durable before its log counts", LOST),
+    mutant(
+        EPOCH_KEPT,
+        "the resignation of a leader for a server that has accepted a later epoch, and so can never follow it",
+        Outcome::Falls("caught-up"),
+    ),
+    mutant(LOG_BEFORE_SNAPSHOT, "the wait for SNAP's snapshot to be durable before the log goes on after it", ORDER),
+    mutant(
+        ZK_2845,
+        "the truncation of the log where a server that looks for a leader keeps its delivered state: what it logged and gave up \
+         comes back when it restarts (ZOOKEEPER-2845)",
+        LOST,
+    ),
+    mutant(ZK_3642, "the write of SNAP's snapshot before a learner counts it as its own (ZOOKEEPER-3642)", LOST),
+    mutant(ZK_3911, "the write of NEWLEADER's history before its ACK, instead of at UPTODATE (ZOOKEEPER-3911)", LOST),
+    mutant(ZK_4643, "the write of NEWLEADER's history before currentEpoch (ZOOKEEPER-4643)", LOST),
+    mutant(
+        ZK_4646,
+        "the wait for the disk between the write of NEWLEADER's history and its ACK (ZOOKEEPER-4646)",
+        LOST,
+    ),
+];
