@@ -9,7 +9,6 @@ use seedbed_protocols::fatlease::FaTLease;
 use seedbed_protocols::leasing::Leasing;
 use seedbed_protocols::paxos::group::ManagerGroup;
 use seedbed_protocols::seqpair::SeqPair;
-use seedbed_protocols::zab::Zab;
 
 use crate::files;
 use crate::registry::Registry;
@@ -117,24 +116,6 @@ pub fn shipped() -> Registry {
                 "paused-leader",
                 "slow-disks",
                 "steady"
-            ]
-        ))
-        .with::<Zab>(files!(
-            "../zab",
-            check,
-            [
-                "behind-a-snapshot",
-                "contested",
-                "lan-takeover",
-                "late-observers",
-                "leader-crash",
-                "oracle",
-                "partitioned-leader",
-                "rolling-restarts",
-                "slow-disks",
-                "slow-snapshots",
-                "steady",
-                "torn-tails"
             ]
         ))
 }

@@ -237,9 +237,6 @@ fn set([params, settings]: &mut [Table; 2], path: &str, value: &Value) -> Result
     Err(advice())
 }
 
-/// Of a protocol's nodes a refusal says so many.
-const NODES_SAID_MAX: usize = 12;
-
 /// The names of all nodes of all that runs.
 fn nodes(face: &dyn Face, lines: &[Line], source: &Source) -> Result<BTreeSet<String>, BadInput> {
     let mut nodes = BTreeSet::new();
@@ -252,7 +249,8 @@ fn nodes(face: &dyn Face, lines: &[Line], source: &Source) -> Result<BTreeSet<St
 fn measure(plot: &Spanned<PlotEntry>, nodes: &BTreeSet<String>, source: &Source) -> Result<Measure, BadInput> {
     let entry = plot.get_ref();
     if let Some(name) = entry.nodes.iter().find(|name| !nodes.iter().any(|node| fits(name, node))) {
-        let known: Vec<&str> = nodes.iter().map(String::as_str).take(NODES_SAID_MAX).collect();
+        let known: BTreeSet<String> = nodes.iter().map(|node| any_like(node)).collect();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
         return Err(source.at(plot.span(), unknown("node", name, &known)));
     }
     let (needs_from, needs_to) = entry.measure.needs();
@@ -267,6 +265,12 @@ fn measure(plot: &Spanned<PlotEntry>, nodes: &BTreeSet<String>, source: &Source)
         nodes: entry.nodes.clone(),
         peak: entry.peak,
     })
+}
+
+/// A node and all that differ from it by their numbers alone: thousands of nodes in a word.
+fn any_like(node: &str) -> String {
+    let stem = node.trim_end_matches(|sign: char| sign.is_ascii_digit());
+    if stem.len() < node.len() { format!("{stem}*") } else { node.to_owned() }
 }
 
 /// Whether what is to be shown is about plots and lines that there are.
