@@ -17,7 +17,7 @@ struct Layered<Q>(Q);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 enum Layer<T> {
     /// Never made: it shifts the other's encoding, so that nothing is right by accident.
-    #[allow(dead_code, reason = "see above")]
+    #[allow(dead_code, reason = "never made, so that the other's encoding is shifted")]
     Own,
     Inner(T),
 }

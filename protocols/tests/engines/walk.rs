@@ -1,7 +1,7 @@
 //! Random walks over everything that may happen to a protocol, and their replay.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
-#![allow(unreachable_pub, reason = "each test binary is a crate of its own, with nothing above it")]
+#![allow(dead_code, reason = "each module of tests uses its part")]
+#![allow(unreachable_pub, reason = "a program of tests is a crate with nothing above it")]
 
 use std::collections::BTreeMap;
 

@@ -98,7 +98,7 @@ impl Trial<'_> {
                 let goal = goal_of(mutant).filter(|goal| scenario.goals.iter().any(|other| other == goal));
                 let is_cut = swept.fell.is_none() && swept.count < to - from;
                 detection.unknown |= is_cut;
-                let missed = goal.filter(|_| to == self.seeds.to && !is_cut && !*reached);
+                let missed = goal.filter(|_| to == self.seeds.to && !detection.unknown && !*reached);
                 detection.found = swept.fell.or(missed.map(str::to_owned));
                 if detection.found.is_some() {
                     detection.place = Some(scenario.name.clone());
