@@ -173,6 +173,18 @@ fn judge(outcome: Outcome, explorer: &Detection, simulator: &Detection) -> (Stri
 mod tests {
     use super::*;
 
+    #[test]
+    fn rounds_try_each_seed_once_and_grow() {
+        let rounds = |from: u64, to: u64| {
+            let seeds = SeedRange { from, to };
+            let ends = std::iter::successors(Some(from), |start| (*start < to).then(|| round_end(seeds, *start)));
+            ends.collect::<Vec<_>>()
+        };
+        assert_eq!(rounds(0, 120), [0, 4, 16, 64, 120]);
+        assert_eq!(rounds(7, 9), [7, 9], "no further than asked");
+        assert_eq!(rounds(100, 117), [100, 104, 116, 117]);
+    }
+
     fn detection(found: Option<&str>) -> Detection {
         Detection { found: found.map(str::to_owned), tried: 1, ..Detection::default() }
     }
