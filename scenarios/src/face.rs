@@ -15,7 +15,7 @@ use toml::Table;
 
 use crate::drive;
 use crate::engine::{self, Address, Engine};
-use crate::experiment::{self, Measure};
+use crate::experiment::{self, Axis, Measure};
 use crate::file::{self, CheckFile};
 use crate::history::claim::{self, Claim};
 use crate::history::recorder::Seen;
@@ -88,15 +88,16 @@ pub(crate) struct Traced {
 /// A run that was measured.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
-    /// `values[i]` is of the `i`-th measure, in thousandths of its unit; `None` if there was nothing to measure.
-    pub(crate) values: Vec<Option<u64>>,
+    /// `values[i][k]` is of the `i`-th measure at the `k`-th place along the axis, in thousandths of its unit; `None` if there
+    /// was nothing to measure.
+    pub(crate) values: Vec<Vec<Option<u64>>>,
     pub(crate) run: Run,
 }
 
 impl Measured {
     /// # Errors
     /// If the run fell, or was given up: it measures nothing.
-    pub(crate) fn of_a_whole_run(self) -> Result<Vec<Option<u64>>, String> {
+    pub(crate) fn of_a_whole_run(self) -> Result<Vec<Vec<Option<u64>>>, String> {
         match (self.run.end, self.run.violations.first()) {
             (End::Quiet, _) => Ok(self.values),
             (End::StepLimit, _) => Err(format!("seed {} ran into step-count-max; write a larger one", self.run.seed)),
@@ -185,8 +186,14 @@ pub(crate) trait Face: Send + Sync {
     fn history(&self, setup: &Setup, settings: &Settings, seed: Seed, sink: &mut dyn FnMut(Seen))
     -> Result<(), String>;
     /// Runs a seed and measures it.
-    fn measure(&self, setup: &Setup, settings: &Settings, seed: Seed, measures: &[Measure])
-    -> Result<Measured, String>;
+    fn measure(
+        &self,
+        setup: &Setup,
+        settings: &Settings,
+        seed: Seed,
+        measures: &[Measure],
+        axis: &Axis,
+    ) -> Result<Measured, String>;
     /// How many effects a run has, if it replays as an exact script.
     fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String>;
     /// The first difference between two runs of one seed, in words.
@@ -374,8 +381,9 @@ impl<F: Family> Face for FamilyFace<F> {
         settings: &Settings,
         seed: Seed,
         measures: &[Measure],
+        axis: &Axis,
     ) -> Result<Measured, String> {
-        Ok(experiment::measured(&Self::build(setup)?, settings, seed, measures))
+        Ok(experiment::measured(&Self::build(setup)?, settings, seed, measures, axis))
     }
     fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String> {
         crate::exactness::compare(&Self::build(setup)?, settings, seed)

@@ -64,7 +64,8 @@ pub fn shipped() -> Registry {
                 "topics-unchecked",
                 "zipf"
             ],
-            pinned["crisscross"]
+            pinned["crisscross"],
+            experiments["load", "nodes", "patch", "rack", "restarts"]
         ))
         .with::<FaTLease>(files!(
             "../fatlease",

@@ -234,6 +234,13 @@ impl Plan {
         if let Some(named) = self.clocks.iter().find(|named| named.clock.rate.num == 0) {
             return Err(format!("the plan's clock of {}: at rate 0 time stands still; write more", named.node));
         }
+        let ended = self.faults.iter().find(|timed| timed.fault.end().is_some_and(|end| end < timed.at));
+        if let Some((timed, end)) = ended.and_then(|timed| timed.fault.end().map(|end| (timed, end))) {
+            return Err(format!(
+                "the plan's fault at {} is over at {end}, before it begins; both count from the start of the run",
+                timed.at
+            ));
+        }
         let is_still = |fault: &Fault| matches!(fault, Fault::Flap { down, up, .. } if down.0.min(up.0) == 0);
         match self.faults.iter().find(|timed| is_still(&timed.fault)) {
             Some(timed) => Err(format!("the plan's flap at {}: down and up must be more than 0s", timed.at)),

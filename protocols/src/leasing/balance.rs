@@ -94,6 +94,9 @@ impl Manager {
     pub(super) fn rebalance(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
         let Some(balance) = &mut self.balance else { return };
         let loads = std::mem::take(&mut balance.loads);
+        let total: u64 = loads.values().sum();
+        let is_hot = |load: &&u64| **load * loads.len() as u64 > total * 2;
+        loads.values().filter(is_hot).for_each(|_| cx.mark("owner-hot"));
         let counts = rebalanced(leasing.params.variant, &loads, &balance.counts);
         if counts != balance.counts {
             cx.mark("rebalanced");

@@ -155,6 +155,9 @@ fn compare(range: RangeId, known: Generation, line: Assignment, leasing: &Leasin
         cx.mark("kept");
         cx.observe(Observation::Kept { range, generation });
     } else {
+        if since != generation {
+            cx.mark("loss-before-move");
+        }
         cx.mark("notified");
         cx.observe(Observation::Notified { range, generation });
     }

@@ -249,6 +249,32 @@ pub enum Message {
     Load(u64),
 }
 
+impl Message {
+    /// How many leases, lines of the table or changes in it the message lists.
+    pub(super) fn lines(&self) -> u64 {
+        let of_register = |register: &Option<Register>| register.as_ref().map_or(0, |register| register.table.len());
+        let lines = match self {
+            Message::LeaseRequest { wanted, received, .. } => wanted.len() + received.len(),
+            Message::LeaseResponse { leases, moves, .. } => leases.len() + moves.len(),
+            Message::LookupResponse { news: News::Changes(changes), .. } => changes.len(),
+            Message::LookupResponse { news: News::Snapshot(table), .. } => table.len(),
+            Message::GroupRequest { ask: Ask::Renewal { update, .. }, .. } => of_register(update),
+            Message::GroupResponse { ruling: Ruling::Elected { register, .. }, .. } => of_register(register),
+            Message::HandOver { .. }
+            | Message::LookupRequest { .. }
+            | Message::GroupRequest { ask: Ask::Lease, .. }
+            | Message::GroupResponse { ruling: Ruling::No | Ruling::Renewed, .. }
+            | Message::Paxos(_)
+            | Message::Request(_)
+            | Message::Reply(_)
+            | Message::Push(_)
+            | Message::Taken(_)
+            | Message::Load(_) => 0,
+        };
+        lines as u64
+    }
+}
+
 /// What a Manager server asks of the Paxos group (Centrifuge Figure 3).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub enum Ask {

@@ -540,6 +540,17 @@ impl Protocol for Leasing {
         }
     }
 
+    /// The papers state no sizes: 100 bytes a message, and 32 for each lease, line of the table or change in it. A range here
+    /// stands for several where consistent hashing has 64 for each Owner (PRS §4.1).
+    fn message_size(&self, message: &Message) -> Option<u64> {
+        let hashed = match self.params.partitioner {
+            PartitionerKind::Hashing => u64::from(self.params.owners) * u64::from(VIRTUAL_NODES),
+            PartitionerKind::Free | PartitionerKind::Fixed => 0,
+        };
+        let ranges = u64::from(self.params.ranges);
+        Some(100 + 32 * message.lines() * hashed.max(ranges) / ranges)
+    }
+
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
         let Params { partitioner, candidates, .. } = self.params;
         // Whoever says where a range should be, or whom it is offered to, goes by the Owners' names.

@@ -27,6 +27,8 @@ impl Leasing {
                 self.step_leader(manager, input, cx);
                 manager.settle(self, cx);
             }
+            // It stood still until its leader lease had ended, and has yet to be told so.
+            _ if manager.is_in_office() => cx.mark("old-leader-silent"),
             // "They will only ever get a response from the leader" (Centrifuge §2.1.1).
             _ => cx.mark("standby-silent"),
         }

@@ -1,5 +1,6 @@
 //! Experiment files, as TOML: their shape.
 
+use seedbed_model::Span;
 use serde::Deserialize;
 use toml::{Spanned, Table, Value};
 
@@ -18,7 +19,9 @@ pub(super) struct ExperimentFile {
     /// What is run, and at what stated costs.
     pub(super) story: String,
     pub(super) seeds: SeedRange,
-    pub(super) vary: Vary,
+    /// Along what it is measured: one of these two.
+    pub(super) vary: Option<Vary>,
+    pub(super) over: Option<Over>,
     #[serde(default)]
     pub(super) params: Table,
     #[serde(default)]
@@ -35,11 +38,47 @@ pub(super) struct ExperimentFile {
 pub(super) struct Vary {
     /// In words.
     pub(super) label: String,
-    /// What it sets: `params.` or `settings.`, and the names that lead there.
-    pub(super) sets: Vec<Spanned<String>>,
+    /// What it sets.
+    pub(super) sets: Vec<Spanned<Target>>,
     pub(super) values: Vec<Spanned<Value>>,
     #[serde(default)]
     pub(super) logarithmic: bool,
+}
+
+/// What the value of what varies is set to: `params.` or `settings.`, and the names that lead there.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "expected a path, or `{ path, times, by }`")]
+pub(super) enum Target {
+    /// The value itself.
+    Same(String),
+    /// Of a whole number, so many times it, divided by `by`.
+    Scaled(Scaled),
+}
+
+/// See [`Target::Scaled`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scaled {
+    pub(super) path: String,
+    #[serde(default = "one")]
+    pub(super) times: u32,
+    #[serde(default = "one")]
+    pub(super) by: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Along what each run is measured: one of these two.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Over {
+    /// In slices of the run, each so long.
+    pub(super) time: Option<Span>,
+    /// At these shares of its operations [%], from the fastest on.
+    #[serde(default)]
+    pub(super) shares: Vec<u64>,
 }
 
 /// What runs, for one curve in each plot.
@@ -53,6 +92,9 @@ pub(super) struct Line {
     /// Likewise, at any depth.
     #[serde(default)]
     pub(super) settings: Table,
+    /// What else the value of what varies is set to.
+    #[serde(default)]
+    pub(super) sets: Vec<Spanned<Target>>,
     /// The largest value of what varies at which it runs; all if left out.
     pub(super) upto: Option<u64>,
 }
@@ -70,6 +112,10 @@ pub(super) struct PlotEntry {
     pub(super) nodes: Vec<String>,
     #[serde(default)]
     pub(super) peak: bool,
+    /// What happens from here on, of operations their invocation,
+    pub(super) after: Option<Span>,
+    /// and before this.
+    pub(super) before: Option<Span>,
     /// Divided by the value of what varies.
     #[serde(default)]
     pub(super) each: bool,

@@ -9,18 +9,20 @@ mod measure;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use seedbed_model::Span;
 use seedbed_model::record::{Curve, ExperimentRecord, Header, Milli, Plot, Point, Shown};
 use seedbed_sim::{Seed, Settings, sweep_with};
 use toml::{Spanned, Table, Value};
 
-pub(crate) use measure::{Measure, measured};
+pub(crate) use measure::{Axis, Measure, measured};
 
 use crate::console::Console;
 use crate::exit::{self, BadInput, unknown};
 use crate::face::{Face, Setup, fits};
 use crate::file::Source;
 use crate::library;
-use file::{ExperimentFile, PlotEntry, Shows};
+use measure::Quantity;
+use file::{ExperimentFile, PlotEntry, Scaled, Shows, Target};
 
 /// An experiment that fits its protocol.
 pub(crate) struct Experiment<'f> {
@@ -33,6 +35,7 @@ pub(crate) struct Experiment<'f> {
     seeds: crate::seeds::SeedRange,
     label: String,
     is_logarithmic: bool,
+    axis: Axis,
     lines: Vec<Line>,
     plots: Vec<PlotEntry>,
     measures: Vec<Measure>,
@@ -45,9 +48,9 @@ struct Line {
     places: Vec<Place>,
 }
 
-/// What runs for one point of a curve.
+/// What runs for one point of a curve, or for all of them.
 struct Place {
-    at: Milli,
+    ats: Vec<Milli>,
     setup: Setup,
     settings: Settings,
 }
@@ -58,10 +61,11 @@ impl<'f> Experiment<'f> {
     pub(crate) fn read(face: &'f dyn Face, name: &str, source: &Source) -> Result<Self, BadInput> {
         let file: ExperimentFile = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
         library::same_protocol(face, &file.protocol, source)?;
-        let lines = lines(face, &file, source)?;
+        let axis = axis(&file, source)?;
+        let lines = lines(face, &file, &axis, source)?;
         let plots: Vec<PlotEntry> = file.plot.iter().map(|plot| plot.get_ref().clone()).collect();
         let nodes = nodes(face, &lines, source)?;
-        let measures = file.plot.iter().map(|plot| measure(plot, &nodes, source)).collect::<Result<_, _>>()?;
+        let measures = file.plot.iter().map(|plot| measure(plot, &nodes, &axis, source)).collect::<Result<_, _>>()?;
         for shows in &file.shows {
             known(shows, &lines, &plots, source)?;
         }
@@ -72,8 +76,13 @@ impl<'f> Experiment<'f> {
             source: file.source,
             story: file.story,
             seeds: file.seeds,
-            label: file.vary.label,
-            is_logarithmic: file.vary.logarithmic,
+            label: match (&axis, &file.vary) {
+                (Axis::Settings, vary) => vary.as_ref().map(|vary| vary.label.clone()).unwrap_or_default(),
+                (Axis::Time(_), _) => "time [s]".into(),
+                (Axis::Shares(_), _) => "share of the operations [%]".into(),
+            },
+            is_logarithmic: file.vary.is_some_and(|vary| vary.logarithmic),
+            axis,
             lines,
             plots,
             measures,
@@ -93,9 +102,9 @@ impl<'f> Experiment<'f> {
         let one = |number: u64| {
             let place = places[(number / count) as usize];
             let seed = Seed::Number(seeds.from + number % count);
-            self.face.measure(&place.setup, &place.settings, seed, &self.measures)
+            self.face.measure(&place.setup, &place.settings, seed, &self.measures, &self.axis)
         };
-        let mut values: Vec<Vec<Option<u64>>> = Vec::new();
+        let mut values: Vec<Vec<Vec<Option<u64>>>> = Vec::new();
         let mut refused = None;
         sweep_with(&one, 0..total, jobs, &mut |measured| {
             meter.at(values.len() as u64 + 1);
@@ -129,15 +138,17 @@ impl<'f> Experiment<'f> {
         Ok(record)
     }
 
-    /// `values[place * seeds + seed][measure]`.
-    fn plot(&self, index: usize, plot: &PlotEntry, values: &[Vec<Option<u64>>]) -> Plot {
+    /// `values[place * seeds + seed][measure][k]`, with `k` along the axis.
+    fn plot(&self, index: usize, plot: &PlotEntry, values: &[Vec<Vec<Option<u64>>>]) -> Plot {
         let mut by_place = values.chunks(self.seeds.count() as usize);
         let mut curve = |line: &Line| {
-            let points = line.places.iter().filter_map(|place| {
+            let points = line.places.iter().flat_map(|place| {
                 let found = by_place.next().unwrap_or_default();
-                let divisor = if plot.each { place.at.0.max(1_000) } else { 1_000 };
-                let each = |value: u64| (u128::from(value) * 1_000 / u128::from(divisor)) as u64;
-                point(place.at, found.iter().map(|values| values[index].map(each)))
+                place.ats.iter().enumerate().filter_map(move |(k, at)| {
+                    let divisor = if plot.each { at.0.max(1_000) } else { 1_000 };
+                    let each = |value: u64| (u128::from(value) * 1_000 / u128::from(divisor)) as u64;
+                    point(*at, found.iter().map(|values| values[index][k].map(each)))
+                })
             });
             Curve { name: line.name.clone(), points: points.collect() }
         };
@@ -168,9 +179,25 @@ fn point(at: Milli, values: impl Iterator<Item = Option<u64>>) -> Option<Point> 
     Some(Point { at, mean: Milli(mean), least: Milli(least), most: Milli(most) })
 }
 
-fn lines(face: &dyn Face, file: &ExperimentFile, source: &Source) -> Result<Vec<Line>, BadInput> {
-    if file.line.is_empty() || file.plot.is_empty() || file.vary.values.is_empty() || file.vary.sets.is_empty() {
-        return Err(source.whole("an experiment has a `[[line]]`, a `[[plot]]`, and something to `vary`"));
+/// Along what the runs are measured.
+fn axis(file: &ExperimentFile, source: &Source) -> Result<Axis, BadInput> {
+    let advice = "an experiment has something to `vary`, or is measured `over` slices of `time` or `shares` of operations";
+    match (&file.vary, &file.over) {
+        (Some(vary), None) if !vary.values.is_empty() && !vary.sets.is_empty() => Ok(Axis::Settings),
+        (None, Some(over)) => match (over.time, over.shares.as_slice()) {
+            (Some(slice), []) if slice > Span::ZERO => Ok(Axis::Time(slice)),
+            (None, shares) if !shares.is_empty() && shares.is_sorted() && shares.iter().all(|share| *share <= 100) => {
+                Ok(Axis::Shares(shares.to_vec()))
+            }
+            _ => Err(source.whole("`over` has `time`, a span, or `shares`, growing per cents")),
+        },
+        _ => Err(source.whole(advice)),
+    }
+}
+
+fn lines(face: &dyn Face, file: &ExperimentFile, axis: &Axis, source: &Source) -> Result<Vec<Line>, BadInput> {
+    if file.line.is_empty() || file.plot.is_empty() {
+        return Err(source.whole("an experiment has a `[[line]]` and a `[[plot]]`"));
     }
     let mut lines: Vec<Line> = Vec::new();
     for entry in &file.line {
@@ -178,29 +205,51 @@ fn lines(face: &dyn Face, file: &ExperimentFile, source: &Source) -> Result<Vec<
         if lines.iter().any(|other| other.name == line.name) {
             return Err(source.at(entry.span(), format!("two lines are named `{}`", line.name)));
         }
-        let mut places = Vec::new();
-        for value in &file.vary.values {
-            let at = value.get_ref().as_integer().and_then(|number| u64::try_from(number).ok());
-            let at = at.ok_or_else(|| source.at(value.span(), "what varies takes whole numbers from 0"))?;
-            if line.upto.is_some_and(|upto| at > upto) {
-                continue;
-            }
-            let mut tables = [over(&file.params, &line.params), over(&file.settings, &line.settings)];
-            for path in &file.vary.sets {
-                set(&mut tables, path.get_ref(), value.get_ref()).map_err(|why| source.at(path.span(), why))?;
-            }
+        let tables = [over(&file.params, &line.params), over(&file.settings, &line.settings)];
+        let place = |tables: [Table; 2], at: Option<u64>| {
             let [params, settings] = tables;
-            let refused = |why: String| source.at(entry.span(), format!("`{}` at {at}: {why}", line.name));
+            let refused = |why: String| {
+                let place = at.map(|at| format!(" at {at}")).unwrap_or_default();
+                source.at(entry.span(), format!("`{}`{place}: {why}", line.name))
+            };
             let settings: Settings =
                 settings.try_into().map_err(|error: toml::de::Error| refused(error.message().to_owned()))?;
             settings.check().map_err(refused)?;
             let setup = Setup { params, ..Setup::default() };
             face.describe(&setup).map_err(refused)?;
-            places.push(Place { at: Milli(at * 1_000), setup, settings });
+            Ok(Place { ats: ats(axis, at, &settings), setup, settings })
+        };
+        let mut places = Vec::new();
+        for value in file.vary.iter().flat_map(|vary| &vary.values) {
+            let at = value.get_ref().as_integer().and_then(|number| u64::try_from(number).ok());
+            let at = at.ok_or_else(|| source.at(value.span(), "what varies takes whole numbers from 0"))?;
+            if line.upto.is_some_and(|upto| at > upto) {
+                continue;
+            }
+            let mut tables = tables.clone();
+            for target in file.vary.iter().flat_map(|vary| &vary.sets).chain(&line.sets) {
+                set(&mut tables, target.get_ref(), value.get_ref()).map_err(|why| source.at(target.span(), why))?;
+            }
+            places.push(place(tables, Some(at))?);
+        }
+        if *axis != Axis::Settings {
+            places.push(place(tables, None)?);
         }
         lines.push(Line { name: line.name.clone(), places });
     }
     Ok(lines)
+}
+
+/// Where on the axis a run is measured.
+fn ats(axis: &Axis, at: Option<u64>, settings: &Settings) -> Vec<Milli> {
+    match axis {
+        Axis::Settings => at.into_iter().map(|at| Milli(at * 1_000)).collect(),
+        Axis::Time(slice) => {
+            let count = (settings.duration + settings.quiet).0.div_ceil(slice.0);
+            (1..=count).map(|number| Milli(slice.0 * number / Span::millis(1).0)).collect()
+        }
+        Axis::Shares(shares) => shares.iter().map(|share| Milli(share * 1_000)).collect(),
+    }
 }
 
 /// `over` on top of `under`, at any depth.
@@ -216,8 +265,19 @@ fn over(under: &Table, over: &Table) -> Table {
     table
 }
 
-/// Sets what the path names in parameters or settings.
-fn set([params, settings]: &mut [Table; 2], path: &str, value: &Value) -> Result<(), String> {
+/// Sets what the target names in parameters or settings.
+fn set([params, settings]: &mut [Table; 2], target: &Target, value: &Value) -> Result<(), String> {
+    let scaled = |scaled: &Scaled| {
+        let number = value.as_integer().and_then(|number| number.checked_mul(i64::from(scaled.times)))?;
+        Some(Value::Integer(number.checked_div(i64::from(scaled.by))?))
+    };
+    let (path, value) = match target {
+        Target::Same(path) => (path.as_str(), value.clone()),
+        Target::Scaled(scale) => {
+            let value = scaled(scale).ok_or_else(|| format!("{value} times {} by {}", scale.times, scale.by))?;
+            (scale.path.as_str(), value)
+        }
+    };
     let advice = || format!("`{path}` leads nowhere; write `params.` or `settings.` and the names that lead there");
     let (root, rest) = path.split_once('.').ok_or_else(advice)?;
     let mut table = match root {
@@ -228,7 +288,7 @@ fn set([params, settings]: &mut [Table; 2], path: &str, value: &Value) -> Result
     let mut keys = rest.split('.').peekable();
     while let Some(key) = keys.next() {
         if keys.peek().is_none() {
-            table.insert(key.to_owned(), value.clone());
+            table.insert(key.to_owned(), value);
             return Ok(());
         }
         let below = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
@@ -246,7 +306,12 @@ fn nodes(face: &dyn Face, lines: &[Line], source: &Source) -> Result<BTreeSet<St
     Ok(nodes)
 }
 
-fn measure(plot: &Spanned<PlotEntry>, nodes: &BTreeSet<String>, source: &Source) -> Result<Measure, BadInput> {
+fn measure(
+    plot: &Spanned<PlotEntry>,
+    nodes: &BTreeSet<String>,
+    axis: &Axis,
+    source: &Source,
+) -> Result<Measure, BadInput> {
     let entry = plot.get_ref();
     if let Some(name) = entry.nodes.iter().find(|name| !nodes.iter().any(|node| fits(name, node))) {
         let known: BTreeSet<String> = nodes.iter().map(|node| any_like(node)).collect();
@@ -258,7 +323,18 @@ fn measure(plot: &Spanned<PlotEntry>, nodes: &BTreeSet<String>, source: &Source)
         let marks = if needs_from { "the marks `from` and `to`" } else { "the mark `to`" };
         return Err(source.at(plot.span(), format!("the plot `{}` needs {marks}", entry.name)));
     }
+    let misplaced = |why| source.at(plot.span(), format!("the plot `{}`: {why}", entry.name));
+    entry.measure.along(axis).map_err(misplaced)?;
+    if *axis != Axis::Settings && (entry.each || entry.peak) {
+        return Err(misplaced("`each` and `peak` are of what varies from run to run"));
+    }
+    let is_limited = entry.after.is_some() || entry.before.is_some();
+    if is_limited && matches!(entry.measure, Quantity::Span | Quantity::State) {
+        return Err(misplaced("`after` and `before` are no limits of a `span` or of the `state` at the end"));
+    }
     Ok(Measure {
+        after: entry.after.unwrap_or(Span::ZERO),
+        before: entry.before.unwrap_or(Span(u64::MAX)),
         quantity: entry.measure,
         from: entry.from.clone(),
         to: entry.to.clone(),

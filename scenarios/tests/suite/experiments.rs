@@ -147,6 +147,65 @@ fn what_nodes_hold_is_measured_for_each_of_what_varies() {
     assert_eq!(whole[2] / 16, each[2], "of sixteen");
 }
 
+/// The means of a curve.
+fn means(folder: &Folder, plot: usize, line: usize) -> Vec<u64> {
+    let record: Value = serde_json::from_str(&folder.read("out.json")).unwrap();
+    let points = record["plots"][plot]["curves"][line]["points"].as_array().unwrap().clone();
+    points.iter().map(|point| serde_json::from_value::<Milli>(point["mean"].clone()).unwrap().0).collect()
+}
+
+/// What varies, in the experiment on retries.
+const VARIED: &str = "[vary]\nlabel = \"clients\"\nsets = [\"params.clients\"]\nvalues = [1, 4, 16]\n";
+
+/// Its first plot is of marks and its second of bytes: both are spread over the slices, and nothing is lost.
+#[test]
+fn what_is_measured_over_time_adds_up() {
+    let folder = Folder::new("experiment-time");
+    let whole = LOSS.replace("values = [1, 4, 16]", "values = [4]");
+    let sliced = LOSS.replace(VARIED, "[over]\ntime = \"10s\"\n").replace("upto = 4\n", "");
+    let measured = |text: &str| {
+        folder.write("echo/experiments/loss.toml", &text.replace("[params]", "[params]\nclients = 4"));
+        let (code, said) = run(&folder, &format!("--json {}", folder.path("out.json")));
+        assert!(code != exit::BAD_INPUT, "{said}");
+        [means(&folder, 0, 0), means(&folder, 1, 0)]
+    };
+    let [[retries], [sent]] = measured(&whole.replace("clients = 4\n", "")).map(|means| [means[0]]);
+    let [retries_sliced, sent_sliced] = measured(&sliced);
+    assert_eq!((retries_sliced.len(), sent_sliced.len()), (8, 8), "80 seconds");
+    assert!(retries_sliced.iter().sum::<u64>().abs_diff(retries) < 8, "{retries_sliced:?}: {retries}");
+    let by_second = sent_sliced.iter().sum::<u64>() / 8;
+    assert!(by_second.abs_diff(sent) <= sent / 5, "{sent_sliced:?}: {sent}");
+}
+
+/// The fastest half of the operations is faster than the slowest tenth, and a network that loses nothing than one that does.
+#[test]
+fn operations_are_measured_by_their_shares() {
+    let folder = Folder::new("experiment-shares");
+    let shares = LOSS.replace(VARIED, "[over]\nshares = [0, 50, 90, 100]\n").replace("upto = 4\n", "");
+    let plots = shares.find("[[plot]]").unwrap();
+    let latency = "[[plot]]\nname = \"latency\"\ntitle = \"answered\"\nmeasure = \"latency\"\n";
+    folder.write("echo/experiments/loss.toml", &format!("{}{latency}", &shares[..plots]));
+    let (code, said) = run(&folder, &format!("--json {}", folder.path("out.json")));
+    assert_eq!(code, exit::EXPECTED, "{said}");
+    let (lossy, sound) = (means(&folder, 0, 0), means(&folder, 0, 1));
+    assert!(lossy.len() == 4 && lossy.is_sorted() && lossy[0] < lossy[3], "{lossy:?}");
+    assert!(sound[3] < 400_000 && sound[3] < lossy[3], "there and back: {sound:?}, {lossy:?}");
+    assert!(said.contains("share of the operations [%]"), "{said}");
+}
+
+/// A part of a line's settings may go with what varies, in proportion.
+#[test]
+fn what_varies_sets_multiples_too() {
+    let folder = Folder::new("experiment-multiples");
+    let text = LOSS
+        .replace("sets = [\"params.clients\"]", "sets = [{ path = \"params.clients\", times = 6, by = 3 }]")
+        .replace("name = \"sound\"\n", "name = \"sound\"\nsets = [{ path = \"params.clients\", times = 4 }]\n");
+    folder.write("echo/experiments/loss.toml", &text.replace("loss = 0.3", "loss = 0.0"));
+    run(&folder, &format!("--json {}", folder.path("out.json")));
+    let (twice, fourfold) = (means(&folder, 1, 0), means(&folder, 1, 1));
+    assert!(twice[0] * 3 < fourfold[0] * 2, "two clients, and four: {twice:?}, {fourfold:?}");
+}
+
 #[test]
 fn an_experiment_on_a_node_that_is_not_there_is_refused() {
     let folder = Folder::new("experiment-node");
