@@ -282,8 +282,9 @@ impl Watched {
 
     fn told(&mut self, node: NodeId, lease: Lease, watch: &mut Watch<'_>) {
         watch.reached("told");
-        // Who was not reached by an INV may still be told of it.
-        if self.is_invalidated(lease) {
+        // Who was not reached by an INV may still be told of it, or of the lease that it came after: with a durable state, that
+        // of an earlier incarnation too.
+        if self.invalidated.get(&lease.owner).is_some_and(|last| lease.asked <= *last) {
             return;
         }
         let is_lost = |lost: &Lost| lost.is_due && lost.node == lease.owner && lease.end <= lost.end;

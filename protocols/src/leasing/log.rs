@@ -54,11 +54,6 @@ impl Log {
         known >= self.since || leasing.mutants.has(TRUNCATED_WITHOUT_SNAPSHOT)
     }
 
-    /// Whether a change of the same term after `known` is no longer here.
-    pub(super) fn has_outrun(&self, known: Edition) -> bool {
-        known.nonce == self.since.nonce && known < self.since
-    }
-
     /// What a Lookup at `known` must hear: the changes since, or `table` where the log was truncated or is longer.
     pub(super) fn news(&self, known: Option<Edition>, table: Vec<Assignment>, leasing: &Leasing) -> News {
         let Some(known) = known.filter(|known| self.reaches_back_to(*known, leasing)) else {

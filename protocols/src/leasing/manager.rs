@@ -339,9 +339,6 @@ impl Manager {
             self.send(owner, leasing, cx);
         }
         for (lookup, Poll { poll, known }) in std::mem::take(&mut self.owed_polls) {
-            if known.is_some_and(|known| self.log.has_outrun(known)) {
-                cx.mark("log-outrun");
-            }
             let news = self.log.news(known, table::assignments(&self.ranges), leasing);
             cx.send(lookup, Message::LookupResponse { poll, edition: self.log.edition(), news });
         }
