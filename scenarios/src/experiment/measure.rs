@@ -120,7 +120,8 @@ pub(crate) fn measured<P: Protocol>(
     let names = protocol.nodes();
     let slice = if let Axis::Time(slice) = axis { *slice } else { Span::secs(1) };
     let gauges = measures.iter().map(|measure| Gauge::new(measure, &names, slice, axis)).collect();
-    let mut meter = Meter { sizer: Sizer::new(protocol.clone()), marks: BTreeMap::new(), open: BTreeMap::new(), gauges };
+    let mut meter =
+        Meter { sizer: Sizer::new(protocol.clone()), marks: BTreeMap::new(), open: BTreeMap::new(), gauges };
     let run = simulate(protocol, settings, seed, Some(&mut meter));
     for ((node, _), invoked_ns) in std::mem::take(&mut meter.open) {
         meter.answered(node, invoked_ns, run.now_ns);
@@ -185,7 +186,8 @@ impl<'m> Gauge<'m> {
     }
 
     fn marked(&mut self, mark: &str, at_ns: u64) {
-        if matches!(self.measure.quantity, Quantity::Count | Quantity::Rate) && self.measure.to.as_deref() == Some(mark) {
+        if matches!(self.measure.quantity, Quantity::Count | Quantity::Rate) && self.measure.to.as_deref() == Some(mark)
+        {
             self.add(at_ns, 1);
         }
         if self.measure.from.as_deref() == Some(mark) {

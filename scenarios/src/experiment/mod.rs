@@ -21,8 +21,8 @@ use crate::exit::{self, BadInput, unknown};
 use crate::face::{Face, Setup, fits};
 use crate::file::Source;
 use crate::library;
-use measure::Quantity;
 use file::{ExperimentFile, PlotEntry, Scaled, Shows, Target};
+use measure::Quantity;
 
 /// An experiment that fits its protocol.
 pub(crate) struct Experiment<'f> {
@@ -181,7 +181,8 @@ fn point(at: Milli, values: impl Iterator<Item = Option<u64>>) -> Option<Point> 
 
 /// Along what the runs are measured.
 fn axis(file: &ExperimentFile, source: &Source) -> Result<Axis, BadInput> {
-    let advice = "an experiment has something to `vary`, or is measured `over` slices of `time` or `shares` of operations";
+    let advice =
+        "an experiment has something to `vary`, or is measured `over` slices of `time` or `shares` of operations";
     match (&file.vary, &file.over) {
         (Some(vary), None) if !vary.values.is_empty() && !vary.sets.is_empty() => Ok(Axis::Settings),
         (None, Some(over)) => match (over.time, over.shares.as_slice()) {
