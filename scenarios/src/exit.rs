@@ -24,7 +24,7 @@ pub const UNKNOWN: u8 = 15;
 pub const INCOMPLETE: u8 = 16;
 /// A mutant survived, or is not what it is declared to be.
 pub const SURVIVED: u8 = 17;
-/// A pinned run drifted, or its violation is gone.
+/// A pinned run drifted, or its violation is gone, or a recording of a real system differs.
 pub const DRIFTED: u8 = 18;
 /// An experiment does not show what it is said to.
 pub const UNSHOWN: u8 = 19;

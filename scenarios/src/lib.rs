@@ -47,7 +47,7 @@ pub mod testing;
 mod written;
 
 pub use command::{main, run};
-pub use registry::{Files, Registry};
+pub use registry::{Comparison, Files, Registry, Unlike};
 pub use seedbed_model as model;
 pub use seedbed_sim as sim;
 #[cfg(not(test))]

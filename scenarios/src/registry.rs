@@ -48,10 +48,24 @@ macro_rules! files {
     };
 }
 
+/// Compares a recording of a real system, a file of JSON Lines of this name and text, with what a protocol's own parts answer:
+/// what was compared, in words.
+pub type Comparison = fn(file: &str, text: &str) -> Result<String, Unlike>;
+
+/// Why a recording does not agree. Each text begins with the file and the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unlike {
+    /// It is no recording: what was found, and what would be right.
+    Malformed(String),
+    /// The first difference.
+    Differs(String),
+}
+
 /// The protocols that a command knows. A user's crate fills one and hands it to [`crate::main`].
 #[derive(Default)]
 pub struct Registry {
     pub(crate) entries: Vec<Entry>,
+    pub(crate) comparison: Option<Comparison>,
     command: Option<String>,
 }
 
@@ -75,6 +89,13 @@ impl Registry {
     pub fn with<F: Family>(mut self, files: Files) -> Self {
         assert!(self.names().iter().all(|name| *name != F::NAME), "two protocols are named {}", F::NAME);
         self.entries.push(Entry { face: Box::new(FamilyFace::<F>::new()), files });
+        self
+    }
+
+    /// What `replay` asks of a recording, a file whose name ends in `.jsonl`.
+    #[must_use]
+    pub fn recordings(mut self, comparison: Comparison) -> Self {
+        self.comparison = Some(comparison);
         self
     }
 

@@ -42,8 +42,8 @@ struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 all as expected; 2 bad input; 10 safety; 11 progress or an unreachable goal; 12 history; 13 panic;
-14 nondeterminism; 15 unknown (a budget ran out); 16 incomplete; 17 a mutant survived; 18 a pin drifted or is gone;
-19 an experiment does not show what it is said to.
+14 nondeterminism; 15 unknown (a budget ran out); 16 incomplete; 17 a mutant survived;
+18 a pin drifted or is gone, or a recording differs; 19 an experiment does not show what it is said to.
 Several at once: the lowest of them.";
 
 #[derive(Debug, Subcommand)]

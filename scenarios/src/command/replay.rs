@@ -1,4 +1,5 @@
-//! `replay`: one run again, step by step; or a pinned one, compared with what it was.
+//! `replay`: one run again, step by step; or a pinned one, compared with what it was; or a recording of a real system, compared
+//! with what our own parts answer.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ use crate::history::writer::HistoryFile;
 use crate::library::{self, Library, Scenario};
 use crate::pin::{FORMAT, Pin, Seeded};
 use crate::pinned;
-use crate::registry::Registry;
+use crate::registry::{Registry, Unlike};
 
 /// A run of more steps is pinned as its seed: its digest tells whether it is the same.
 const STEP_COUNT_MAX: usize = 20_000;
@@ -25,7 +26,7 @@ const STEP_COUNT_MAX: usize = 20_000;
 /// Flags of `replay`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// A scenario (with --seed), or a file that --trace wrote
+    /// A scenario (with --seed), a file that --trace wrote, or a recording of a real system: JSON Lines, `.jsonl`
     what: String,
     /// The seed: a number, or a commit's 40 hexadecimal digits
     #[arg(long, value_name = "SEED", env = "SEEDBED_SEED")]
@@ -111,6 +112,9 @@ pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Conso
         }
         None if args.history.is_some() => {
             Err(BadInput::flag("--history: clients are heard in a scenario's run; name one, and add --seed N"))
+        }
+        None if Path::new(&args.what).is_file() && is_recording(&args.what) => {
+            replay_recording(registry, &args.what, console)
         }
         None if Path::new(&args.what).is_file() => replay_pin(registry, args, console),
         None if registry.names().contains(&args.what.split('/').next().unwrap_or_default()) => {
@@ -256,6 +260,28 @@ pub(crate) fn pin(face: &dyn Face, scenario: &Scenario, seed: Seed, revision: &s
         script,
         seeded,
     })
+}
+
+fn is_recording(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|extension| extension == "jsonl")
+}
+
+fn replay_recording(registry: &Registry, file: &str, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    let Some(comparison) = registry.comparison else {
+        return Err(BadInput::flag(format!("{file}: no protocol here compares recordings of a real system")));
+    };
+    let source = library::read(Path::new(file))?;
+    match comparison(file, &source.text) {
+        Ok(compared) => {
+            console.say(&format!("{file}: agrees: {compared}\n"))?;
+            Ok(exit::EXPECTED)
+        }
+        Err(Unlike::Differs(what)) => {
+            console.say(&format!("differs: {what}\n"))?;
+            Ok(exit::DRIFTED)
+        }
+        Err(Unlike::Malformed(why)) => Err(BadInput::flag(why)),
+    }
 }
 
 fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
