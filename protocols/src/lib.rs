@@ -13,3 +13,4 @@ pub mod leasing;
 pub mod paxos;
 pub mod seqpair;
 pub mod zab;
+pub mod zookeeper;
