@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use seedbed_model::{Canonical, Encoder, Mutants, encoding, hash};
 
 use super::acl::{self, Acl, Identity, Permissions};
-use super::mutants::{RELATIVE_SET, ZK_3125_STALE_PZXID, ZK_3145_SESSION_WITHOUT_PATHS, ZK_3249_REVERTED_COUNTS};
+use super::mutants::{
+    EPHEMERALS_STAY, RELATIVE_SET, ZK_3125_STALE_PZXID, ZK_3145_SESSION_WITHOUT_PATHS, ZK_3249_REVERTED_COUNTS,
+};
 use super::path::{self, ROOT};
 use super::txn::{Answer, Change, ErrorKind, Read, Session, Stat, Txn, Version, next_version};
 use crate::zab::message::Zxid;
@@ -133,6 +135,17 @@ impl Default for Tree {
 }
 
 impl Tree {
+    /// A tree with these nodes, parents first, before any transaction.
+    pub fn first(paths: &[&str]) -> Tree {
+        let root = Tree::default();
+        let mut tree = root.clone();
+        for path in paths {
+            let node = root.nodes[ROOT].clone();
+            tree.create(path, node, 1, &mut Vec::new(), &Mutants::none());
+        }
+        tree
+    }
+
     /// A tree out of a snapshot: children and ephemerals follow from paths and owners. `None` where a parent is missing, which
     /// a scan from the root down never leaves out.
     pub fn assembled(
@@ -317,13 +330,17 @@ impl Tree {
     }
 
     fn close(&mut self, txn: &Txn, paths: &[String], triggers: &mut Vec<Trigger>, mutants: &Mutants) -> Answer {
+        if mutants.has(EPHEMERALS_STAY) {
+            return Answer::Closed;
+        }
         // What the leader saw, then what is here beside it. The leader's list deletes also what a snapshot has not, so that
         // the parent learns of it.
         let listed = if mutants.has(ZK_3145_SESSION_WITHOUT_PATHS) { &[] } else { paths };
         for path in listed {
             self.delete(path, txn.zxid, triggers, mutants);
         }
-        for path in self.ephemerals.get(&txn.session).cloned().unwrap_or_default() {
+        let known = self.ephemerals.get(&txn.session).cloned().unwrap_or_default();
+        for path in known {
             self.delete(&path, txn.zxid, triggers, mutants);
         }
         if self.sessions.remove(&txn.session) {

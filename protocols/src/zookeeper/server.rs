@@ -1,0 +1,474 @@
+//! A server: its replica, its clients, its place under a leader (§4.2 to §4.4).
+
+use std::collections::BTreeMap;
+
+use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Stream};
+
+use super::ZooKeeper;
+use super::leader::Leading;
+use super::message::{
+    Ask, Asked, Connection, Decision, Entry, Forwarded, Kept, Link, Message, Observation, Round, ToClient, ToServer,
+};
+use super::mutants::{READS_OVERTAKE, STALE_SERVER, SYNC_WITHOUT_FLUSH, WATCH_AFTER_STATE, WATCHES_STAY};
+use super::snapshot::Scan;
+use super::tree::{Tree, Trigger};
+use super::txn::{Answer, Change, Session};
+use super::watches::{WatchedPaths, Watches};
+use crate::zab::message::Zxid;
+
+pub(super) type Cx<'a, 'b> = &'a mut Context<'b, ZooKeeper>;
+
+const SNAPSHOTS: Stream = Stream(0);
+
+/// The number of a connection's first packet.
+const FIRST: u32 = 1;
+
+/// A server's volatile state.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Server {
+    round: Round,
+    pub(super) tree: Tree,
+    /// How many transactions it has applied.
+    index: u32,
+    /// How many it must have applied again, before its tree is what it was.
+    fuzzy: u32,
+    pub(super) role: Role,
+    /// Whether it has got what it missed before it joined: nothing else counts before.
+    is_caught: bool,
+    /// The largest epoch that it has heard of.
+    epoch: u32,
+    clients: BTreeMap<NodeId, Client>,
+    watches: Watches,
+    /// A snapshot under way, and how many transactions came before it.
+    scan: Option<(Scan, u32)>,
+    /// How many snapshots it has begun.
+    scans: u32,
+}
+
+/// What a server is to the broadcast.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub(super) enum Role {
+    /// It knows of no leader, and serves nobody.
+    Looking,
+    /// It follows.
+    Following { leader: NodeId, epoch: u32, forwarded: u32 },
+    /// It leads.
+    Leading(Leading),
+}
+
+/// A client as its server knows it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Client {
+    link: Link,
+    state: ClientState,
+    /// Requests that are not answered, in order.
+    pending: Vec<(u32, Ask)>,
+}
+
+/// What a client says when it connects.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Greeting {
+    session: Option<Session>,
+    seen: Zxid,
+    watched: WatchedPaths,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+enum ClientState {
+    /// It asked for a new session.
+    Opening,
+    /// It has seen more than this server has, or this server knows of no leader.
+    Waiting(Greeting),
+    /// It has this session, if the leader says so.
+    Validating(Session, Greeting),
+    /// It is served.
+    Served(Session),
+    /// It was told to go, and is remembered lest an older connection begins.
+    Closed,
+}
+
+impl Server {
+    /// From what the disk holds: all since comes again.
+    pub fn start(kept: &Kept, nonce: Nonce, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> Server {
+        let has_snapshot = !kept.snapshot.nodes.is_empty();
+        let round = Round::before_first(nonce, cx.node().0).next();
+        let tree = if has_snapshot { kept.snapshot.restored() } else { zookeeper.first_tree() };
+        if has_snapshot {
+            cx.mark("restored");
+        }
+        if kept.end > kept.index {
+            cx.mark("restored-fuzzy");
+        }
+        cx.send(zookeeper.broadcast(), Message::Join { round, index: kept.index });
+        Server {
+            round,
+            tree,
+            index: kept.index,
+            fuzzy: kept.end,
+            role: Role::Looking,
+            is_caught: false,
+            epoch: 0,
+            clients: BTreeMap::new(),
+            watches: Watches::default(),
+            scan: None,
+            scans: 0,
+        }
+    }
+
+    /// One input.
+    pub fn step(&mut self, input: Input<ZooKeeper>, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        match input {
+            Input::Message { from, message } => self.on_message(from, message, zookeeper, cx),
+            Input::Decision(Decision::Scan) => self.scan(cx),
+            Input::Decision(Decision::Expire(session)) => {
+                if let Role::Leading(leading) = &mut self.role {
+                    cx.mark("expired");
+                    leading.expire(session, &self.tree, zookeeper, cx);
+                }
+            }
+            Input::Durable(_) => cx.mark("snapshot"),
+            _ => cx.mark("input out of place"),
+        }
+    }
+
+    /// What is open.
+    pub fn decisions(&self, zookeeper: &ZooKeeper, offers: &mut Offers<'_, ZooKeeper>) {
+        if self.scan.is_some() || (self.scans < zookeeper.params.snapshots && self.tree.last() > Zxid::ZERO) {
+            offers.offer(Decision::Scan);
+        }
+        if let Role::Leading(leading) = &self.role {
+            leading.decisions(&self.tree, zookeeper, offers);
+        }
+    }
+
+    /// Whether a message can still do something.
+    pub fn awaits(&self, from: NodeId, message: &Message) -> bool {
+        match message {
+            Message::ToServer { connection, number, .. } => match self.clients.get(&from) {
+                Some(client) => {
+                    let is_open = client.state != ClientState::Closed;
+                    client.link.connection < *connection || (is_open && client.link.awaits(*connection, *number))
+                }
+                None => *number == FIRST,
+            },
+            Message::Forward { epoch, round, number, .. } => match &self.role {
+                Role::Leading(leading) if leading.epoch == *epoch => leading.awaits(from, *round, *number),
+                Role::Leading(leading) => leading.epoch < *epoch,
+                Role::Looking | Role::Following { .. } => *epoch > self.epoch,
+            },
+            Message::Validated { asked, .. } => self.clients.get(&asked.client).is_some_and(|client| {
+                client.link.connection == asked.connection && matches!(client.state, ClientState::Validating(..))
+            }),
+            Message::Catch { round, .. } => *round == self.round && !self.is_caught,
+            Message::Deliver { round, index, .. } => *round == self.round && *index >= self.index,
+            Message::Lead { round, epoch, .. } | Message::Follow { round, epoch, .. } => {
+                *round == self.round && *epoch > self.epoch
+            }
+            Message::Lost { round, epoch } => *round == self.round && *epoch >= self.epoch,
+            Message::ToClient { .. } | Message::Propose { .. } | Message::Join { .. } => false,
+        }
+    }
+
+    /// Whether it has what comes before a message of the broadcast.
+    fn is_ready(&self, message: &Message) -> bool {
+        match message {
+            Message::Deliver { index, .. } | Message::Lead { index, .. } => self.is_caught && *index == self.index,
+            Message::Follow { .. } | Message::Lost { .. } => self.is_caught,
+            _ => true,
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        // Without a mark: what is not next has no effect at all.
+        if !self.awaits(from, &message) || !self.is_ready(&message) {
+            return;
+        }
+        match message {
+            Message::ToServer { connection, number, packet } => {
+                self.on_packet(from, connection, number, packet, zookeeper, cx)
+            }
+            Message::Forward { epoch, round, number, asked, what } => {
+                if let Role::Leading(leading) = &mut self.role
+                    && leading.epoch == epoch
+                    && leading.reads(from, round, number)
+                {
+                    leading.on_forward(from, asked, what, &self.tree, zookeeper, cx);
+                }
+            }
+            Message::Validated { asked, is_open } => self.on_validated(&asked, is_open, zookeeper, cx),
+            Message::Catch { entries, led, .. } => {
+                self.is_caught = true;
+                for entry in entries {
+                    self.deliver(entry, zookeeper, cx);
+                }
+                if let Some((leader, epoch)) = led {
+                    self.enter(epoch, Role::Following { leader, epoch, forwarded: 0 }, zookeeper, cx);
+                }
+            }
+            Message::Deliver { entry, .. } => self.deliver(entry, zookeeper, cx),
+            Message::Lead { epoch, .. } => self.enter(epoch, Role::Leading(Leading::new(epoch)), zookeeper, cx),
+            Message::Follow { epoch, leader, .. } => {
+                self.enter(epoch, Role::Following { leader, epoch, forwarded: 0 }, zookeeper, cx);
+            }
+            Message::Lost { epoch, .. } => self.enter(epoch, Role::Looking, zookeeper, cx),
+            Message::ToClient { .. } | Message::Propose { .. } | Message::Join { .. } => cx.mark("input out of place"),
+        }
+    }
+
+    fn on_packet(
+        &mut self,
+        from: NodeId,
+        connection: Connection,
+        number: u32,
+        packet: ToServer,
+        zookeeper: &ZooKeeper,
+        cx: Cx<'_, '_>,
+    ) {
+        match packet {
+            ToServer::Connect { session, seen, watched } => {
+                self.forget(from);
+                let mut link = Link::open(connection);
+                link.read(connection, number);
+                let state = ClientState::Waiting(Greeting { session, seen, watched });
+                self.clients.insert(from, Client { link, state, pending: Vec::new() });
+                self.admit(from, zookeeper, cx);
+            }
+            ToServer::Ask(ask) => {
+                let Some(client) = self.clients.get_mut(&from) else { return };
+                if client.link.read(connection, number) {
+                    self.on_ask(from, number, ask, zookeeper, cx);
+                }
+            }
+        }
+    }
+
+    /// "If the client has a more recent view than the server, the server does not reestablish the session with the client until
+    /// the server has caught up" (§4.4).
+    fn admit(&mut self, from: NodeId, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&from) else { return };
+        let ClientState::Waiting(greeting) = &client.state else { return };
+        if self.role == Role::Looking {
+            return;
+        }
+        if self.tree.last() < greeting.seen && !zookeeper.has(STALE_SERVER) {
+            return cx.mark("held-back");
+        }
+        let (what, state) = match greeting.session {
+            None => (Forwarded::Open, ClientState::Opening),
+            Some(session) => (Forwarded::Revalidate(session), ClientState::Validating(session, greeting.clone())),
+        };
+        client.state = state;
+        self.forward(from, FIRST, what, zookeeper, cx);
+    }
+
+    fn admit_all(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let waiting = |(id, client): (&NodeId, &Client)| matches!(client.state, ClientState::Waiting(_)).then_some(*id);
+        let clients: Vec<NodeId> = self.clients.iter().filter_map(waiting).collect();
+        clients.into_iter().for_each(|client| self.admit(client, zookeeper, cx));
+    }
+
+    fn on_validated(&mut self, asked: &Asked, is_open: bool, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&asked.client) else { return };
+        let ClientState::Validating(session, Greeting { seen, watched, .. }) = client.state.clone() else { return };
+        if !is_open {
+            return self.close(asked.client, ToClient::Expired, cx);
+        }
+        client.state = ClientState::Served(session);
+        self.tell(asked.client, ToClient::Connected(session), cx);
+        if zookeeper.has(WATCHES_STAY) {
+            return;
+        }
+        for missed in self.watches.take_over(session, watched, seen, &self.tree) {
+            self.tell(asked.client, ToClient::Event(missed), cx);
+        }
+    }
+
+    /// Requests of a client are answered in their order: a read waits for the writes before it.
+    fn on_ask(&mut self, from: NodeId, number: u32, ask: Ask, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&from) else { return };
+        let ClientState::Served(session) = client.state else { return };
+        let is_local = match &ask {
+            Ask::Read { .. } => client.pending.is_empty() || zookeeper.has(READS_OVERTAKE),
+            Ask::Sync => client.pending.is_empty() && zookeeper.has(SYNC_WITHOUT_FLUSH),
+            Ask::Write(_) => false,
+        };
+        if is_local {
+            return self.answer_here(from, session, number, &ask, cx);
+        }
+        client.pending.push((number, ask.clone()));
+        match ask {
+            Ask::Write(write) => self.forward(from, number, Forwarded::Write(session, write), zookeeper, cx),
+            Ask::Sync => self.forward(from, number, Forwarded::Sync, zookeeper, cx),
+            Ask::Read { .. } => cx.mark("read-waited"),
+        }
+    }
+
+    fn answer_here(&mut self, from: NodeId, session: Session, number: u32, ask: &Ask, cx: Cx<'_, '_>) {
+        let answer = match ask {
+            Ask::Read { read, watch } => {
+                let answer = self.tree.read(read, &[]);
+                if *watch {
+                    self.watches.set(session, read, &answer);
+                }
+                answer
+            }
+            Ask::Write(_) | Ask::Sync => Answer::Synced,
+        };
+        self.tell(from, ToClient::Answer(number, answer), cx);
+    }
+
+    fn forward(&mut self, client: NodeId, number: u32, what: Forwarded, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let Some(connection) = self.clients.get(&client).map(|client| client.link.connection) else { return };
+        let asked = Asked { client, connection, number };
+        match &mut self.role {
+            Role::Looking => cx.mark("input out of place"),
+            Role::Leading(leading) => {
+                if let Some(is_open) = leading.on_forward(cx.node(), asked.clone(), what, &self.tree, zookeeper, cx) {
+                    self.on_validated(&asked, is_open, zookeeper, cx);
+                }
+            }
+            Role::Following { leader, epoch, forwarded } => {
+                *forwarded += 1;
+                let (leader, message) =
+                    (*leader, Message::Forward { epoch: *epoch, round: self.round, number: *forwarded, asked, what });
+                cx.send(leader, message);
+            }
+        }
+    }
+
+    /// "When a server processes a write request, it also sends out and clears notifications relative to any watch that
+    /// corresponds to that update. Servers process writes in order and do not process other writes or reads concurrently."
+    fn deliver(&mut self, entry: Entry, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.index += 1;
+        let (answer, triggers) = self.tree.apply(&entry.txn, &zookeeper.mutants);
+        if let Role::Leading(leading) = &mut self.role {
+            leading.applied(entry.txn.zxid);
+        }
+        if self.index >= self.fuzzy {
+            cx.observe(Observation::Applied { zxid: entry.txn.zxid, digest: self.tree.digest() });
+        }
+        let is_late = zookeeper.has(WATCH_AFTER_STATE);
+        if !is_late {
+            self.notify(&triggers, cx);
+        }
+        let answer = match entry.txn.change {
+            // A sync's null transaction.
+            Change::Check => Answer::Synced,
+            _ => answer,
+        };
+        if let Some(asked) = &entry.asked {
+            self.answer(asked, answer, cx);
+        }
+        if is_late {
+            self.notify(&triggers, cx);
+        }
+        if matches!(entry.txn.change, Change::CloseSession { .. }) {
+            self.ended(entry.txn.session, cx);
+        }
+        self.admit_all(zookeeper, cx);
+    }
+
+    fn notify(&mut self, triggers: &[Trigger], cx: Cx<'_, '_>) {
+        for trigger in triggers {
+            for session in self.watches.fire(trigger) {
+                if let Some(client) = self.client_of(session) {
+                    self.tell(client, ToClient::Event(trigger.clone()), cx);
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, asked: &Asked, answer: Answer, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&asked.client) else { return };
+        if client.link.connection != asked.connection {
+            return;
+        }
+        match (&client.state, &answer) {
+            (ClientState::Opening, Answer::Opened(session)) => {
+                let session = *session;
+                client.state = ClientState::Served(session);
+                self.tell(asked.client, ToClient::Connected(session), cx);
+            }
+            (ClientState::Served(session), _) => {
+                let session = *session;
+                let Some(place) = client.pending.iter().position(|(number, _)| *number == asked.number) else { return };
+                client.pending.remove(place);
+                self.tell(asked.client, ToClient::Answer(asked.number, answer), cx);
+                self.drain(asked.client, session, cx);
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads whose turn it is.
+    fn drain(&mut self, from: NodeId, session: Session, cx: Cx<'_, '_>) {
+        while let Some(client) = self.clients.get_mut(&from) {
+            match client.pending.first().cloned() {
+                Some((number, ask @ Ask::Read { .. })) => {
+                    client.pending.remove(0);
+                    self.answer_here(from, session, number, &ask, cx);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn ended(&mut self, session: Session, cx: Cx<'_, '_>) {
+        self.watches.forget(session);
+        if let Some(client) = self.client_of(session) {
+            self.close(client, ToClient::Expired, cx);
+        }
+    }
+
+    fn client_of(&self, session: Session) -> Option<NodeId> {
+        self.clients.iter().find(|(_, client)| client.state == ClientState::Served(session)).map(|(client, _)| *client)
+    }
+
+    fn tell(&mut self, to: NodeId, packet: ToClient, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&to) else { return };
+        let (connection, number, zxid) = (client.link.connection, client.link.next(), self.tree.last());
+        cx.send(to, Message::ToClient { connection, number, zxid, packet });
+    }
+
+    fn close(&mut self, client: NodeId, why: ToClient, cx: Cx<'_, '_>) {
+        self.tell(client, why, cx);
+        self.forget(client);
+        if let Some(client) = self.clients.get_mut(&client) {
+            client.state = ClientState::Closed;
+            client.pending.clear();
+        }
+    }
+
+    fn forget(&mut self, client: NodeId) {
+        if let Some(Client { state: ClientState::Served(session), .. }) = self.clients.get(&client) {
+            self.watches.forget(*session);
+        }
+    }
+
+    /// Whoever follows another leader, or none, starts anew with its clients.
+    fn enter(&mut self, epoch: u32, role: Role, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.epoch = epoch;
+        self.role = role;
+        let is_open = |state: &ClientState| !matches!(state, ClientState::Closed | ClientState::Waiting(_));
+        let open = |(id, client): (&NodeId, &Client)| is_open(&client.state).then_some(*id);
+        let clients: Vec<NodeId> = self.clients.iter().filter_map(open).collect();
+        clients.into_iter().for_each(|client| self.close(client, ToClient::Closed, cx));
+        self.admit_all(zookeeper, cx);
+    }
+
+    fn scan(&mut self, cx: Cx<'_, '_>) {
+        let (mut scan, index) = self.scan.take().unwrap_or_else(|| {
+            self.scans += 1;
+            (Scan::begin(&self.tree), self.index)
+        });
+        scan.read_next(&self.tree);
+        if !scan.is_done() {
+            self.scan = Some((scan, index));
+            return;
+        }
+        if self.index > index {
+            cx.mark("fuzzy");
+        }
+        cx.persist(SNAPSHOTS, Kept { snapshot: scan.finish(), index, end: self.index });
+    }
+}

@@ -1,0 +1,1 @@
+//! What scenarios and bounds do not show by themselves.
