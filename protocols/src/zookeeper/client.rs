@@ -1,9 +1,12 @@
 //! The client library: one connection, one session, requests in order (§2.2, §2.3, §4.4).
 
-use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, OpId};
+use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, OpId, Span};
 
 use super::ZooKeeper;
-use super::message::{Ask, Connection, Decision, Link, Message, Observation, Operation, Returned, ToClient, ToServer};
+use super::message::{
+    Ask, Connection, Decision, Link, Message, Observation, Operation, Returned, Timer, ToClient, ToServer,
+};
+use super::mutants::SEEN_BEFORE_EVENTS;
 use super::recipe::{Event, Task};
 use super::txn::{Answer, ErrorKind, Session};
 use super::watches::ClientWatches;
@@ -18,7 +21,7 @@ pub struct Client {
     server: NodeId,
     phase: Phase,
     session: Option<Session>,
-    /// The last transaction that a server said it had applied.
+    /// All up to this transaction it has seen, and been told of.
     seen: Zxid,
     /// Requests without an answer, by their packets' numbers.
     pending: Vec<(u32, Ask)>,
@@ -37,8 +40,8 @@ enum Phase {
 
 impl Client {
     /// It connects when it is the moment.
-    pub fn start(nonce: Nonce, cx: Cx<'_, '_>) -> Client {
-        Client {
+    pub fn start(nonce: Nonce, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> Client {
+        let mut client = Client {
             link: Link::open(Connection::before_first(nonce, cx.node().0)),
             server: NodeId(0),
             phase: Phase::Idle,
@@ -48,25 +51,41 @@ impl Client {
             watches: ClientWatches::default(),
             task: None,
             left: 0,
+        };
+        if zookeeper.is_timed() {
+            let servers = zookeeper.params.servers;
+            client.connect(NodeId((cx.node().0 - servers) % servers), zookeeper, cx);
         }
+        client
     }
 
     /// One input.
     pub fn step(&mut self, input: Input<ZooKeeper>, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         match input {
-            Input::Operation { op, operation } => self.on_operation(op, operation, cx),
+            Input::Operation { op, operation } => self.on_operation(op, operation, zookeeper, cx),
             Input::Message { from, message: Message::ToClient { connection, number, zxid, packet } } => {
-                if from == self.server && self.link.read(connection, number) {
+                if self.awaits(from, connection, number) && self.link.read(connection, number) {
                     self.on_packet(zxid, packet, zookeeper, cx);
                 }
             }
-            Input::Decision(Decision::Connect(server)) => self.connect(server, cx),
+            Input::Decision(Decision::Connect(server)) => self.connect(server, zookeeper, cx),
             Input::Decision(Decision::Leave) => {
                 cx.mark("left");
                 self.left += 1;
-                self.disconnected(cx);
+                self.disconnected(zookeeper, cx);
             }
-            Input::Decision(Decision::Release) => self.tell(Event::Release, cx),
+            Input::Decision(Decision::Release) => self.tell(Event::Release, zookeeper, cx),
+            Input::Timer(Timer::Heartbeat) => {
+                if self.phase == Phase::Connected {
+                    cx.mark("heartbeat");
+                    self.send(ToServer::Ping, zookeeper, cx);
+                }
+            }
+            // "Switch to a new server if it has not heard from a server for 2s/3" (§4.4).
+            Input::Timer(Timer::Silence) => {
+                cx.mark("silence");
+                self.disconnected(zookeeper, cx);
+            }
             _ => cx.mark("input out of place"),
         }
     }
@@ -78,55 +97,71 @@ impl Client {
 
     /// What is open.
     pub fn decisions(&self, zookeeper: &ZooKeeper, offers: &mut Offers<'_, ZooKeeper>) {
+        if self.phase == Phase::Connected && self.task.as_ref().is_some_and(Task::holds) {
+            offers.offer(Decision::Release);
+        }
+        if zookeeper.is_timed() {
+            return;
+        }
         if self.phase == Phase::Idle {
             return zookeeper.servers().for_each(|server| offers.offer(Decision::Connect(server)));
         }
         if self.left < zookeeper.params.moves {
             offers.offer(Decision::Leave);
         }
-        if self.phase == Phase::Connected && self.task.as_ref().is_some_and(Task::holds) {
-            offers.offer(Decision::Release);
-        }
     }
 
-    fn on_operation(&mut self, op: OpId, operation: Operation, cx: Cx<'_, '_>) {
+    fn on_operation(&mut self, op: OpId, operation: Operation, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         self.task = Some(Task::new(op, operation));
         if self.phase == Phase::Connected {
-            self.tell(Event::Connected, cx);
+            self.tell(Event::Connected, zookeeper, cx);
         }
     }
 
-    fn connect(&mut self, server: NodeId, cx: Cx<'_, '_>) {
+    fn connect(&mut self, server: NodeId, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         self.server = server;
         self.phase = Phase::Connecting;
         self.link = Link::open(self.link.connection.next());
         let packet = ToServer::Connect { session: self.session, seen: self.seen, watched: self.watches.paths() };
-        self.send(packet, cx);
+        self.send(packet, zookeeper, cx);
+        self.heard(zookeeper, cx);
+    }
+
+    fn heard(&self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        if zookeeper.is_timed() {
+            cx.set(Timer::Silence, Span(zookeeper.params.session.0 / 3 * 2));
+        }
     }
 
     fn on_packet(&mut self, zxid: Zxid, packet: ToClient, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.heard(zookeeper, cx);
+        let is_answer = matches!(packet, ToClient::Answer(..) | ToClient::Pong);
         match packet {
-            ToClient::Closed => return self.disconnected(cx),
-            ToClient::Expired => return self.ended(cx),
+            ToClient::Closed => return self.disconnected(zookeeper, cx),
+            ToClient::Expired => return self.ended(zookeeper, cx),
+            ToClient::Pong => {}
             ToClient::Connected(session) => {
                 cx.mark(if self.session.is_some() { "session-kept" } else { "connected" });
                 self.session = Some(session);
                 self.phase = Phase::Connected;
-                self.tell(Event::Connected, cx);
+                self.tell(Event::Connected, zookeeper, cx);
             }
             ToClient::Event(trigger) => {
                 cx.mark("notified");
                 cx.observe(Observation::Notified(trigger.clone()));
                 if !self.watches.fire(&trigger).is_empty() {
-                    self.tell(Event::Notified(trigger), cx);
+                    self.tell(Event::Notified(trigger), zookeeper, cx);
                 }
             }
             ToClient::Answer(number, answer) => self.on_answer(number, answer, zxid, zookeeper, cx),
         }
-        self.seen = self.seen.max(zxid);
+        // Not with a greeting or an event: what changed by then is told in packets behind it, which may never come.
+        if is_answer || zookeeper.has(SEEN_BEFORE_EVENTS) {
+            self.seen = self.seen.max(zxid);
+        }
     }
 
-    fn on_answer(&mut self, number: u32, answer: Answer, zxid: Zxid, _: &ZooKeeper, cx: Cx<'_, '_>) {
+    fn on_answer(&mut self, number: u32, answer: Answer, zxid: Zxid, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         let Some(place) = self.pending.iter().position(|(other, _)| *other == number) else {
             return cx.mark("input out of place");
         };
@@ -136,30 +171,33 @@ impl Client {
         }
         let place = place as u32;
         cx.observe(Observation::Answered { place, ask: ask.clone(), answer: answer.clone(), zxid });
-        self.tell(Event::Answered(ask, answer), cx);
+        self.tell(Event::Answered(ask, answer), zookeeper, cx);
     }
 
     /// What becomes of open requests, nobody knows.
-    fn disconnected(&mut self, cx: Cx<'_, '_>) {
+    fn disconnected(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         self.phase = Phase::Idle;
         cx.observe(Observation::Disconnected);
         for (_, ask) in std::mem::take(&mut self.pending) {
-            self.tell(Event::Answered(ask, Answer::Failed(ErrorKind::ConnectionLoss)), cx);
+            self.tell(Event::Answered(ask, Answer::Failed(ErrorKind::ConnectionLoss)), zookeeper, cx);
+        }
+        if zookeeper.is_timed() {
+            self.connect(NodeId((self.server.0 + 1) % zookeeper.params.servers), zookeeper, cx);
         }
     }
 
-    fn ended(&mut self, cx: Cx<'_, '_>) {
-        self.disconnected(cx);
+    fn ended(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         cx.mark("session-ended");
         cx.observe(Observation::Ended);
         self.session = None;
         self.seen = Zxid::ZERO;
         self.watches = ClientWatches::default();
-        self.tell(Event::Ended, cx);
+        self.tell(Event::Ended, zookeeper, cx);
+        self.disconnected(zookeeper, cx);
     }
 
     /// The task goes on, and says what it asks next and whether it is over.
-    fn tell(&mut self, event: Event, cx: Cx<'_, '_>) {
+    fn tell(&mut self, event: Event, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         let (Some(task), node) = (&mut self.task, cx.node()) else { return };
         let session = self.session.unwrap_or(Session(Zxid::ZERO));
         let asks = task.on_event(event, node, session, cx);
@@ -167,16 +205,19 @@ impl Client {
             cx.respond(task.op(), Returned(answers));
             self.task = None;
         }
-        asks.into_iter().for_each(|ask| self.ask(ask, cx));
+        asks.into_iter().for_each(|ask| self.ask(ask, zookeeper, cx));
     }
 
-    fn ask(&mut self, ask: Ask, cx: Cx<'_, '_>) {
+    fn ask(&mut self, ask: Ask, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         cx.observe(Observation::Asked(ask.clone()));
-        let number = self.send(ToServer::Ask(ask.clone()), cx);
+        let number = self.send(ToServer::Ask(ask.clone()), zookeeper, cx);
         self.pending.push((number, ask));
     }
 
-    fn send(&mut self, packet: ToServer, cx: Cx<'_, '_>) -> u32 {
+    fn send(&mut self, packet: ToServer, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> u32 {
+        if zookeeper.is_timed() {
+            cx.set(Timer::Heartbeat, Span(zookeeper.params.session.0 / 3));
+        }
         let (connection, number) = (self.link.connection, self.link.next());
         cx.send(self.server, Message::ToServer { connection, number, packet });
         number

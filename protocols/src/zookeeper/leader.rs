@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use seedbed_model::{Canonical, NodeId, Offers};
 
 use super::ZooKeeper;
-use super::message::{Asked, Connection, Decision, Entry, Forwarded, Message, Round};
+use super::message::{Asked, Connection, Decision, Entry, Forwarded, Message, Round, Timer};
 use super::mutants::MOVED_UNCHECKED;
 use super::processor::Processor;
 use super::server::Cx;
@@ -75,11 +75,14 @@ impl Leading {
                 let txn =
                     self.propose(request(Session(Zxid::ZERO), Write::CreateSession), Some(&asked), tree, zookeeper, cx);
                 self.owners.insert(txn.session, asked.connection);
+                self.heard(txn.session, zookeeper, cx);
             }
+            Forwarded::Touch(session) => self.heard(session, zookeeper, cx),
             Forwarded::Revalidate(session) => {
                 let is_open = self.processor.is_open(tree, session);
                 let owner = self.owners.entry(session).or_insert(asked.connection);
                 *owner = asked.connection.max(*owner);
+                self.heard(session, zookeeper, cx);
                 if server == cx.node() {
                     return Some(is_open);
                 }
@@ -91,12 +94,25 @@ impl Leading {
                 self.empty(session, change, &asked, zookeeper, cx);
             }
             Forwarded::Write(session, write) => {
+                self.heard(session, zookeeper, cx);
                 self.propose(request(session, write), Some(&asked), tree, zookeeper, cx);
             }
             // "The leader needs to issue a null transaction to commit and orders the sync after that transaction" (§4.4).
             Forwarded::Sync => self.empty(Session(Zxid::ZERO), Change::Check, &asked, zookeeper, cx),
         }
         None
+    }
+
+    /// "The leader determines that there has been a failure if no other server receives anything from a client session within the
+    /// session timeout" (§4.4).
+    pub(super) fn heard(&self, session: Session, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        if zookeeper.is_timed() {
+            cx.set(Timer::Session(session), zookeeper.params.session);
+        }
+    }
+
+    pub(super) fn is_open(&self, session: Session, tree: &Tree) -> bool {
+        self.processor.is_open(tree, session)
     }
 
     pub(super) fn expire(&mut self, session: Session, tree: &Tree, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {

@@ -116,6 +116,8 @@ pub enum Forwarded {
     Write(Session, Write),
     /// A sync.
     Sync,
+    /// The session's client was heard of.
+    Touch(Session),
 }
 
 /// From a client.
@@ -132,6 +134,8 @@ pub enum ToServer {
     },
     /// A request.
     Ask(Ask),
+    /// A heartbeat.
+    Ping,
 }
 
 /// To a client.
@@ -143,6 +147,8 @@ pub enum ToClient {
     Answer(u32, Answer),
     /// A watch fired.
     Event(Trigger),
+    /// To a heartbeat.
+    Pong,
     /// Go elsewhere.
     Closed,
     /// Your session is over.
@@ -206,6 +212,16 @@ pub enum Message {
         /// How many it has applied.
         index: u32,
     },
+    /// From a server to the broadcast, where time passes: it is there.
+    Alive {
+        /// Of the server.
+        round: Round,
+    },
+    /// From the broadcast: it was given up, and must join again.
+    Rejoin {
+        /// Of the server.
+        round: Round,
+    },
     /// From the broadcast: what a server that joined has missed.
     Catch {
         /// Of the server.
@@ -235,6 +251,11 @@ pub enum Message {
         /// How many.
         index: u32,
     },
+    /// From a server to the broadcast: it leads.
+    Established {
+        /// Which epoch.
+        epoch: u32,
+    },
     /// From the broadcast: follow.
     Follow {
         /// Of the server.
@@ -262,6 +283,21 @@ pub struct Kept {
     pub index: u32,
     /// How many when it ended: those in between are in it or not.
     pub end: u32,
+}
+
+/// The timers of all roles, where time passes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub enum Timer {
+    /// At a client: it has sent nothing for a third of the session's timeout.
+    Heartbeat,
+    /// At a client: it has heard nothing for two thirds of it.
+    Silence,
+    /// At the leader: nothing was heard of the session.
+    Session(Session),
+    /// At a server: it says that it is there.
+    Alive,
+    /// At the broadcast: the server was not heard of.
+    Heard(NodeId),
 }
 
 /// What is left to the moment.

@@ -23,8 +23,12 @@
 //! - A client that moves is validated by the leader, which from then on refuses what still comes by its earlier connection.
 //! - A sync is a null transaction, whatever is outstanding: "the leader needs to issue a null transaction to commit and orders the sync
 //!   after that transaction" (§4.4). The implementation leaves it out by an assumption on timeouts, which are decisions here.
-//! - That a session is heard of no more, that a leader is, and that a client leaves its server, are decisions of the moment: no time
-//!   passes.
+//! - Where `session` is 0s no time passes: that a session is heard of no more, that a leader is, and that a client leaves its server,
+//!   are decisions of the moment. Else sessions have that timeout, which the leader counts anew for all of them when it begins to lead;
+//!   a client sends a heartbeat after a third of it without a request, and tries the next server after two thirds without a packet.
+//! - A client has seen what an answer or the answer to a heartbeat says that its server has applied, and not what a greeting or a
+//!   notification says: more notifications of that state may be behind, and be lost with the connection (`seen-before-events`; the
+//!   explorer found it).
 //! - `exists` of an absent node that comes and goes while the client moves to another server is told to nobody: it is absent as
 //!   before. As in the real one.
 
@@ -55,13 +59,13 @@ mod tests;
 pub use params::{Params, Workload};
 
 use seedbed_model::{
-    Canonical, Context, Event, Input, Mutants, Never, NodeId, Nonce, Offers, OpId, Property, Protocol, Relevance,
+    Canonical, Context, Event, Input, Mutants, NodeId, Nonce, Offers, OpId, Property, Protocol, Relevance, Span,
     Stream, Watch,
 };
 
 use atomic::Broadcast;
 use client::Client;
-use message::{Decision, Kept, Message, Observation, Operation, Returned};
+use message::{Decision, Kept, Message, Observation, Operation, Returned, Timer};
 use monitor::Monitor;
 use server::Server;
 
@@ -96,6 +100,11 @@ impl ZooKeeper {
         NodeId(self.params.servers + self.params.clients)
     }
 
+    /// Whether time passes: else all that timeouts do is a decision.
+    fn is_timed(&self) -> bool {
+        self.params.session > Span::ZERO
+    }
+
     fn is_client(&self, node: NodeId) -> bool {
         node.0 >= self.params.servers && node < self.broadcast()
     }
@@ -104,7 +113,7 @@ impl ZooKeeper {
 impl Protocol for ZooKeeper {
     type State = State;
     type Message = Message;
-    type Timer = Never;
+    type Timer = Timer;
     type Record = Kept;
     type Durable = Kept;
     type Operation = Operation;
@@ -124,7 +133,7 @@ impl Protocol for ZooKeeper {
         if node == self.broadcast() {
             State::Broadcast(Broadcast::default())
         } else if self.is_client(node) {
-            State::Client(Client::start(nonce, cx))
+            State::Client(Client::start(nonce, self, cx))
         } else {
             State::Server(Server::start(durable, nonce, self, cx))
         }
@@ -138,6 +147,7 @@ impl Protocol for ZooKeeper {
                 broadcast.on_message(from, message, self, cx)
             }
             (State::Broadcast(broadcast), Input::Decision(decision)) => broadcast.decide(decision, cx),
+            (State::Broadcast(broadcast), Input::Timer(Timer::Heard(server))) => broadcast.on_silence(server, self, cx),
             (State::Broadcast(_), _) => cx.mark("input out of place"),
         }
     }
@@ -178,6 +188,8 @@ impl Protocol for ZooKeeper {
             }
             (State::Broadcast(broadcast), Message::Join { round, .. }) => broadcast.awaits(from, *round),
             (State::Broadcast(broadcast), Message::Propose { entry, .. }) => broadcast.can_take(from, entry.txn.zxid),
+            (State::Broadcast(broadcast), Message::Established { epoch }) => broadcast.awaits_leader(from, *epoch),
+            (State::Broadcast(_), Message::Alive { .. }) => return Relevance::Always,
             _ => false,
         };
         if is_live { Relevance::Live } else { Relevance::Dead }

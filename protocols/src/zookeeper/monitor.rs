@@ -8,7 +8,7 @@ use seedbed_model::{Canonical, Event, NodeId, Part, Property, Watch};
 use super::ZooKeeper;
 use super::message::{Ask, Connection, Entry, Observation};
 use super::processor::Processor;
-use super::recipe::LOCK;
+use super::recipe::{FILE, LOCK};
 use super::tree::{Tree, TreeEvent, Trigger};
 use super::txn::{Answer, Change, Read, Request, Session, Write};
 use crate::zab::message::Zxid;
@@ -91,7 +91,8 @@ enum Watched {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 struct Lock {
-    holders: BTreeMap<NodeId, Session>,
+    /// By the kind of lock: whether it has a queue.
+    holders: BTreeMap<(bool, NodeId), Session>,
     /// The largest number that held it.
     last: Option<i64>,
     /// Who was told that a node of it went.
@@ -106,7 +107,7 @@ impl Monitor {
             Event::Crashed => {
                 watch.reached("crashed");
                 self.clients.remove(&node);
-                self.lock.holders.remove(&node);
+                self.lock.holders.retain(|(_, holder), _| *holder != node);
             }
             _ => {}
         }
@@ -141,9 +142,7 @@ impl Monitor {
                 self.clients.remove(&node);
             }
             Observation::Held { session, number } => self.held(node, *session, *number, watch),
-            Observation::Released => {
-                self.lock.holders.remove(&node);
-            }
+            Observation::Released => self.lock.holders.retain(|(_, holder), _| *holder != node),
         }
     }
 
@@ -195,12 +194,12 @@ impl Monitor {
     fn notified(&mut self, node: NodeId, trigger: &Trigger, watch: &mut Watch<'_>) {
         let client = self.clients.entry(node).or_default();
         client.watches.retain(|(watched, path), _| *path != trigger.path || !is_of(*watched, trigger.event));
-        if trigger.event == TreeEvent::Deleted && trigger.path.starts_with(LOCK) {
+        let is_place = trigger.path.strip_prefix(LOCK).is_some_and(|rest| !rest.is_empty());
+        if trigger.event == TreeEvent::Deleted && (is_place || trigger.path == FILE) {
             let woken = self.lock.woken.entry(trigger.path.clone()).or_default();
             woken.insert(node);
             if woken.len() > 1 {
-                // A lock file has no number.
-                match trigger.path.contains('-') {
+                match is_place {
                     true => watch.violated("no-herd", format!("{woken:?} wake up for {}", trigger.path)),
                     false => watch.reached("herd"),
                 }
@@ -210,10 +209,18 @@ impl Monitor {
 
     fn held(&mut self, node: NodeId, session: Session, number: Option<i64>, watch: &mut Watch<'_>) {
         watch.reached("locked");
+        if number.is_none() {
+            self.lock.woken.remove(FILE);
+        }
         let is_open =
             |session: &Session| self.order.tree.as_ref().is_some_and(|tree| tree.sessions().contains(session));
-        let others = self.lock.holders.iter().filter(|(other, held)| **other != node && is_open(held));
-        if let (Some((other, _)), true) = (others.into_iter().next(), is_open(&session)) {
+        let kind = number.is_some();
+        let mut others = self
+            .lock
+            .holders
+            .iter()
+            .filter(|((other, holder), held)| *other == kind && *holder != node && is_open(held));
+        if let (Some(((_, other), _)), true) = (others.next(), is_open(&session)) {
             watch.violated("mutual-exclusion", format!("{node:?} holds the lock, and so does {other:?}"));
         }
         if number.is_some() {
@@ -222,7 +229,7 @@ impl Monitor {
             }
             self.lock.last = self.lock.last.max(number);
         }
-        self.lock.holders.insert(node, session);
+        self.lock.holders.insert((kind, node), session);
     }
 }
 
@@ -233,7 +240,8 @@ impl Ordered {
 
     fn ordered(&mut self, request: Option<&Request>, entry: &Entry, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
         let Entry { txn, asked } = entry;
-        if let (Some(asked), false) = (asked, matches!(txn.change, Change::Error(_))) {
+        // A session may be created by an old connection at any time: its client knows nothing of it, and it expires.
+        if let (Some(asked), false) = (asked, matches!(txn.change, Change::Error(_) | Change::CreateSession)) {
             let place = (asked.connection, asked.number);
             let before = self.places.insert(asked.client, place);
             if before.is_some_and(|before| before > place) {

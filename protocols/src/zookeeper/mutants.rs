@@ -20,6 +20,8 @@ pub const WATCHES_STAY: &str = "watches-stay";
 pub const STALE_SERVER: &str = "stale-server";
 /// A server answers a sync by itself.
 pub const SYNC_WITHOUT_FLUSH: &str = "sync-without-flush";
+/// A client takes what a greeting or an event says its server has applied for what it has been told of.
+pub const SEEN_BEFORE_EVENTS: &str = "seen-before-events";
 /// The leader takes writes of a session from wherever they come.
 pub const MOVED_UNCHECKED: &str = "moved-unchecked";
 /// A create is prepared in a session whose end is outstanding.
@@ -46,6 +48,11 @@ pub const MUTANTS: &[Mutant] = &[
     falls(READS_OVERTAKE, "a read's wait for the client's earlier writes (§2.3)", "fifo-client-order"),
     falls(WATCH_AFTER_STATE, "the order of a notification and the answers after it (§4.4)", "watch-before-state"),
     falls(WATCHES_STAY, "that a client that moves sets its watches again (§4.4)", "watch-before-state"),
+    falls(
+        SEEN_BEFORE_EVENTS,
+        "that a client counts as seen what answers say alone: events of the same state may still be behind (§4.4)",
+        "watch-before-state",
+    ),
     falls(STALE_SERVER, "a server's comparison of its zxid with what the client has seen (§4.4)", "never-back"),
     falls(SYNC_WITHOUT_FLUSH, "a sync's way through the leader (§4.4)", "sync-sees-all"),
     falls(

@@ -1,6 +1,6 @@
 //! Sizes.
 
-use seedbed_model::{Family, Mutant, Mutants};
+use seedbed_model::{Family, Mutant, Mutants, Span};
 use serde::{Deserialize, Serialize};
 
 use super::{ZooKeeper, mutants};
@@ -35,8 +35,8 @@ pub enum Workload {
     Lock,
     /// Locks by a lock file.
     SimpleLock,
-    /// By the third of operations: a batch, a lock, a lock file.
-    All,
+    /// Locks of both kinds, drawn for each operation.
+    Locks,
 }
 
 /// Sizes.
@@ -53,8 +53,14 @@ pub struct Params {
     pub workload: Workload,
     /// How many operations each client does.
     pub operations: u32,
-    /// How often a leader is elected.
-    pub elections: u32,
+    /// The timeout of sessions. 0s: no time passes, and `deposals`, `moves` and `expiries` bound what timeouts do.
+    pub session: Span,
+    /// How often a server says that it is there. Where time passes.
+    pub alive: Span,
+    /// Who was not heard of for so long leads no more. Above `alive`, and below two thirds of `session`.
+    pub patience: Span,
+    /// How often a leader is deposed that has not crashed.
+    pub deposals: u32,
     /// How often each client may leave a server of its own accord.
     pub moves: u32,
     /// How many sessions each leader may expire.
@@ -71,7 +77,10 @@ impl Default for Params {
             clients: 2,
             workload: Workload::Mixed,
             operations: 4,
-            elections: 3,
+            session: Span::ZERO,
+            alive: Span::millis(100),
+            patience: Span::millis(400),
+            deposals: 0,
             moves: 0,
             expiries: 0,
             snapshots: 0,
@@ -90,12 +99,20 @@ impl Family for ZooKeeper {
     }
 
     fn build(params: &Params, mutants: Mutants) -> Result<ZooKeeper, String> {
-        let Params { servers, clients, elections, .. } = params;
+        let Params { servers, clients, session, alive, patience, deposals, moves, expiries, .. } = params;
         if !(1..=9).contains(servers) || !(1..=30).contains(clients) {
             return Err(format!("servers {servers} and clients {clients}: 1 to 9 and 1 to 30 are possible"));
         }
-        if *elections == 0 {
-            return Err("elections 0: nobody would ever lead; at least 1 is wanted".into());
+        let is_timed = params.session > Span::ZERO;
+        if is_timed && deposals + moves + expiries > 0 {
+            return Err(
+                "deposals, moves and expiries are for session 0s: else timers do these things; leave them out".into()
+            );
+        }
+        if is_timed && (*alive == Span::ZERO || patience <= alive || patience.0 >= session.0 / 3 * 2) {
+            return Err(format!(
+                "alive {alive}, patience {patience}, session {session}: alive must be positive and below patience, which must be below two thirds of session"
+            ));
         }
         Ok(ZooKeeper { params: params.clone(), mutants })
     }

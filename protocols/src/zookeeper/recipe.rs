@@ -13,8 +13,11 @@ use super::path;
 use super::tree::Trigger;
 use super::txn::{ANY, Answer, Create, ErrorKind, Read, Session, Write};
 
-/// The lock's node.
+/// The node whose children are a queue for a lock.
 pub const LOCK: &str = "/lock";
+
+/// A lock file.
+pub const FILE: &str = "/file";
 
 /// An operation under way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -50,7 +53,7 @@ pub enum Step {
     Looking,
     /// Its node is being created.
     Creating,
-    /// It looks who is before it; its node has this name.
+    /// It looks who is before it; its node has this path.
     Listing(String),
     /// It asks whether the one before it is there.
     Asking(String),
@@ -60,6 +63,8 @@ pub enum Step {
     Held(String),
     /// Its node is being deleted.
     Deleting(String),
+    /// It looks whether its lock file is still there and its own, before it deletes it again: it may be another's by now.
+    Checking,
     /// It is over.
     Done,
 }
@@ -151,7 +156,7 @@ impl Step {
                 vec![created(path::child(LOCK, &prefix), true)]
             }
             (Step::Creating, Event::Answered(_, Answer::Created { path, .. })) => {
-                *self = Step::Listing(path::name(&path).to_owned());
+                *self = Step::Listing(path);
                 vec![children()]
             }
             // After a connection that broke.
@@ -165,7 +170,7 @@ impl Step {
                     return self.queued(Event::Connected, node, session, cx);
                 };
                 cx.mark("node-found-again");
-                *self = Step::Listing(own);
+                *self = Step::Listing(path::child(LOCK, &own));
                 vec![children()]
             }
             (Step::Listing(own) | Step::Asking(own), Event::Connected) => {
@@ -211,8 +216,7 @@ impl Step {
     /// §2.4: "to acquire a lock, a client tries to create the designated znode with the EPHEMERAL flag. If the create succeeds, the
     /// client holds the lock. Otherwise, the client can read the znode with the watch flag set".
     fn simple(&mut self, event: Event, session: Session, cx: &mut Context<'_, ZooKeeper>) -> Vec<Ask> {
-        const FILE: &str = "file";
-        let file = || path::child(LOCK, FILE);
+        let file = || FILE.to_owned();
         let asked = || Ask::Read { read: Read::Exists(file()), watch: true };
         match (self.clone(), event) {
             (_, Event::Ended) => {
@@ -223,6 +227,18 @@ impl Step {
             (Step::Begin, Event::Connected) | (Step::Waiting(_), Event::Notified(_)) => {
                 *self = Step::Creating;
                 vec![created(file(), false)]
+            }
+            (Step::Deleting(_) | Step::Checking, Event::Connected) => {
+                *self = Step::Checking;
+                vec![Ask::Sync, Ask::Read { read: Read::Exists(file()), watch: false }]
+            }
+            (Step::Checking, Event::Answered(_, Answer::Existence(found))) => {
+                if found.is_none_or(|stat| stat.ephemeral_owner != Some(session)) {
+                    *self = Step::Done;
+                    return Vec::new();
+                }
+                *self = Step::Deleting(file());
+                vec![Ask::Write(Write::Delete { path: file(), version: ANY })]
             }
             (Step::Creating, Event::Answered(_, Answer::Created { .. })) => {
                 self.hold(FILE.into(), session, cx);
@@ -264,7 +280,7 @@ impl Step {
 
     /// "Unlock: 1 delete(n)".
     fn release(&mut self, event: Event, cx: &mut Context<'_, ZooKeeper>) -> Vec<Ask> {
-        let deleted = |own: &String| vec![Ask::Write(Write::Delete { path: path::child(LOCK, own), version: ANY })];
+        let deleted = |own: &String| vec![Ask::Write(Write::Delete { path: own.clone(), version: ANY })];
         match (self.clone(), event) {
             (Step::Held(own), Event::Release) => {
                 cx.observe(Observation::Released);

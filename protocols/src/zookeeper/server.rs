@@ -7,7 +7,8 @@ use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Stream};
 use super::ZooKeeper;
 use super::leader::Leading;
 use super::message::{
-    Ask, Asked, Connection, Decision, Entry, Forwarded, Kept, Link, Message, Observation, Round, ToClient, ToServer,
+    Ask, Asked, Connection, Decision, Entry, Forwarded, Kept, Link, Message, Observation, Round, Timer, ToClient,
+    ToServer,
 };
 use super::mutants::{READS_OVERTAKE, STALE_SERVER, SYNC_WITHOUT_FLUSH, WATCH_AFTER_STATE, WATCHES_STAY};
 use super::snapshot::Scan;
@@ -100,6 +101,9 @@ impl Server {
             cx.mark("restored-fuzzy");
         }
         cx.send(zookeeper.broadcast(), Message::Join { round, index: kept.index });
+        if zookeeper.is_timed() {
+            cx.set(Timer::Alive, zookeeper.params.alive);
+        }
         Server {
             round,
             tree,
@@ -125,6 +129,18 @@ impl Server {
                     cx.mark("expired");
                     leading.expire(session, &self.tree, zookeeper, cx);
                 }
+            }
+            Input::Timer(Timer::Session(session)) => {
+                if let Role::Leading(leading) = &mut self.role
+                    && leading.is_open(session, &self.tree)
+                {
+                    cx.mark("expired");
+                    leading.expire(session, &self.tree, zookeeper, cx);
+                }
+            }
+            Input::Timer(Timer::Alive) => {
+                cx.send(zookeeper.broadcast(), Message::Alive { round: self.round });
+                cx.set(Timer::Alive, zookeeper.params.alive);
             }
             Input::Durable(_) => cx.mark("snapshot"),
             _ => cx.mark("input out of place"),
@@ -165,7 +181,12 @@ impl Server {
                 *round == self.round && *epoch > self.epoch
             }
             Message::Lost { round, epoch } => *round == self.round && *epoch >= self.epoch,
-            Message::ToClient { .. } | Message::Propose { .. } | Message::Join { .. } => false,
+            Message::Rejoin { round } => *round == self.round,
+            Message::ToClient { .. }
+            | Message::Propose { .. }
+            | Message::Join { .. }
+            | Message::Alive { .. }
+            | Message::Established { .. } => false,
         }
     }
 
@@ -206,12 +227,31 @@ impl Server {
                 }
             }
             Message::Deliver { entry, .. } => self.deliver(entry, zookeeper, cx),
-            Message::Lead { epoch, .. } => self.enter(epoch, Role::Leading(Leading::new(epoch)), zookeeper, cx),
+            Message::Lead { epoch, .. } => {
+                let leading = Leading::new(epoch);
+                // Nobody knows when they were last heard of.
+                self.tree.sessions().iter().for_each(|session| leading.heard(*session, zookeeper, cx));
+                cx.send(zookeeper.broadcast(), Message::Established { epoch });
+                self.enter(epoch, Role::Leading(leading), zookeeper, cx);
+            }
             Message::Follow { epoch, leader, .. } => {
                 self.enter(epoch, Role::Following { leader, epoch, forwarded: 0 }, zookeeper, cx);
             }
             Message::Lost { epoch, .. } => self.enter(epoch, Role::Looking, zookeeper, cx),
-            Message::ToClient { .. } | Message::Propose { .. } | Message::Join { .. } => cx.mark("input out of place"),
+            Message::Rejoin { .. } => {
+                cx.mark("rejoined");
+                self.enter(self.epoch, Role::Looking, zookeeper, cx);
+                self.is_caught = false;
+                self.round = self.round.next();
+                cx.send(zookeeper.broadcast(), Message::Join { round: self.round, index: self.index });
+            }
+            Message::ToClient { .. }
+            | Message::Propose { .. }
+            | Message::Join { .. }
+            | Message::Alive { .. }
+            | Message::Established { .. } => {
+                cx.mark("input out of place");
+            }
         }
     }
 
@@ -232,6 +272,15 @@ impl Server {
                 let state = ClientState::Waiting(Greeting { session, seen, watched });
                 self.clients.insert(from, Client { link, state, pending: Vec::new() });
                 self.admit(from, zookeeper, cx);
+            }
+            ToServer::Ping => {
+                let Some(client) = self.clients.get_mut(&from) else { return };
+                if client.link.read(connection, number)
+                    && let ClientState::Served(session) = client.state
+                {
+                    self.tell(from, ToClient::Pong, cx);
+                    self.forward(from, number, Forwarded::Touch(session), zookeeper, cx);
+                }
             }
             ToServer::Ask(ask) => {
                 let Some(client) = self.clients.get_mut(&from) else { return };
@@ -292,6 +341,10 @@ impl Server {
             Ask::Sync => client.pending.is_empty() && zookeeper.has(SYNC_WITHOUT_FLUSH),
             Ask::Write(_) => false,
         };
+        if zookeeper.is_timed() && matches!(ask, Ask::Read { .. }) {
+            self.forward(from, number, Forwarded::Touch(session), zookeeper, cx);
+        }
+        let Some(client) = self.clients.get_mut(&from) else { return };
         if is_local {
             return self.answer_here(from, session, number, &ask, cx);
         }

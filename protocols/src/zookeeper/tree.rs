@@ -330,18 +330,12 @@ impl Tree {
     }
 
     fn close(&mut self, txn: &Txn, paths: &[String], triggers: &mut Vec<Trigger>, mutants: &Mutants) -> Answer {
-        if mutants.has(EPHEMERALS_STAY) {
-            return Answer::Closed;
-        }
         // What the leader saw, then what is here beside it. The leader's list deletes also what a snapshot has not, so that
         // the parent learns of it.
         let listed = if mutants.has(ZK_3145_SESSION_WITHOUT_PATHS) { &[] } else { paths };
-        for path in listed {
-            self.delete(path, txn.zxid, triggers, mutants);
-        }
         let known = self.ephemerals.get(&txn.session).cloned().unwrap_or_default();
-        for path in known {
-            self.delete(&path, txn.zxid, triggers, mutants);
+        for path in listed.iter().chain(&known).filter(|_| !mutants.has(EPHEMERALS_STAY)) {
+            self.delete(path, txn.zxid, triggers, mutants);
         }
         if self.sessions.remove(&txn.session) {
             self.digest = self.digest.wrapping_sub(session_hash(txn.session));

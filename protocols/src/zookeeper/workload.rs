@@ -45,10 +45,9 @@ impl ZooKeeper {
             },
             Workload::Lock => Operation::Lock,
             Workload::SimpleLock => Operation::SimpleLock,
-            Workload::All => match draw(3) {
+            Workload::Locks => match draw(2) {
                 0 => Operation::Lock,
-                1 => Operation::SimpleLock,
-                _ => mixed(node, op, draw),
+                _ => Operation::SimpleLock,
             },
         }
     }
