@@ -218,7 +218,7 @@ impl Client {
         if zookeeper.is_timed() {
             cx.set(Timer::Heartbeat, Span(zookeeper.params.session.0 / 3));
         }
-        let (connection, number) = (self.link.connection, self.link.next());
+        let (connection, number) = (self.link.connection, self.link.take_number());
         cx.send(self.server, Message::ToServer { connection, number, packet });
         number
     }

@@ -51,7 +51,7 @@ impl Link {
     }
 
     /// The number of the next packet that is sent.
-    pub fn next(&mut self) -> u32 {
+    pub fn take_number(&mut self) -> u32 {
         self.sent += 1;
         self.sent
     }

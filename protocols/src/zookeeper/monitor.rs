@@ -66,8 +66,8 @@ struct Ordered {
     digests: BTreeMap<Zxid, u64>,
     /// What each did.
     changes: Vec<(Zxid, Trigger)>,
-    /// The latest request of each client that it has.
-    places: BTreeMap<NodeId, (Connection, u32)>,
+    /// The latest request of each session that it has.
+    places: BTreeMap<Session, (Connection, u32)>,
     /// The largest number given under each parent.
     numbers: BTreeMap<String, i64>,
 }
@@ -240,10 +240,11 @@ impl Ordered {
 
     fn ordered(&mut self, request: Option<&Request>, entry: &Entry, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
         let Entry { txn, asked } = entry;
-        // A session may be created by an old connection at any time: its client knows nothing of it, and it expires.
-        if let (Some(asked), false) = (asked, matches!(txn.change, Change::Error(_) | Change::CreateSession)) {
+        // What changes nothing may come late. So may a session: its client does not know of it, and it expires.
+        let may_be_late = matches!(txn.change, Change::Error(_) | Change::Check | Change::CreateSession);
+        if let Some(asked) = asked.as_ref().filter(|_| !may_be_late) {
             let place = (asked.connection, asked.number);
-            let before = self.places.insert(asked.client, place);
+            let before = self.places.insert(txn.session, place);
             if before.is_some_and(|before| before > place) {
                 let detail = format!("{:?} of {:?} comes after what was asked for later", txn.zxid, asked.client);
                 watch.violated("fifo-client-order", detail);
@@ -251,16 +252,18 @@ impl Ordered {
         }
         let tree = self.tree.get_or_insert_with(|| zookeeper.first_tree());
         let whole = request.map(|request| Processor::default().process(tree, request, txn.zxid, &zookeeper.mutants));
-        if let Some(request) = request {
-            if let Write::Create(create) = &request.write
-                && let (true, Change::Create { path, .. }) = (create.sequential, &txn.change)
-            {
-                let number = path[create.path.len()..].parse().unwrap_or(i64::MIN);
-                let parent = super::path::parent(path).unwrap_or_default().to_owned();
-                let before = self.numbers.insert(parent, number);
-                if before.is_some_and(|before| before >= number) {
-                    watch.violated("numbers-once", format!("{path} is created after number {before:?}"));
-                }
+        if let Some(whole) = whole.filter(|whole| whole != txn) {
+            let detail = format!("{:?}: {:?}, and not {:?}", txn.zxid, txn.change, whole.change);
+            watch.violated("one-by-one", detail);
+        }
+        if let Some(Write::Create(create)) = request.map(|request| &request.write)
+            && let (true, Change::Create { path, .. }) = (create.sequential, &txn.change)
+        {
+            let number = path[create.path.len()..].parse().unwrap_or(i64::MIN);
+            let parent = super::path::parent(path).unwrap_or_default().to_owned();
+            let before = self.numbers.insert(parent, number);
+            if before.is_some_and(|before| before >= number) {
+                watch.violated("numbers-once", format!("{path} is created after number {before:?}"));
             }
         }
         let (_, triggers) = tree.apply(txn, &zookeeper.mutants);
@@ -271,10 +274,6 @@ impl Ordered {
                 "ephemerals-with-session",
                 format!("{:?} is over, and has {:?}", txn.session, tree.ephemerals(txn.session).next()),
             );
-        }
-        if let Some(whole) = whole.filter(|whole| whole != txn) {
-            let detail = format!("{:?}: {:?}, and not {:?}", txn.zxid, txn.change, whole.change);
-            watch.violated("one-by-one", detail);
         }
         self.digests.insert(txn.zxid, tree.digest());
         self.changes.extend(triggers.into_iter().map(|trigger| (txn.zxid, trigger)));

@@ -58,7 +58,7 @@ pub const MUTANTS: &[Mutant] = &[
     falls(
         ZK_1208_CREATE_AFTER_CLOSE,
         "that a session which is closing is closed to what comes behind (ZOOKEEPER-1208)",
-        "ephemerals-with-session",
+        "one-by-one",
     ),
     falls(
         ZK_1624_LOST_ROLLBACK,

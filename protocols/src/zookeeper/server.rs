@@ -479,7 +479,7 @@ impl Server {
 
     fn tell(&mut self, to: NodeId, packet: ToClient, cx: Cx<'_, '_>) {
         let Some(client) = self.clients.get_mut(&to) else { return };
-        let (connection, number, zxid) = (client.link.connection, client.link.next(), self.tree.last());
+        let (connection, number, zxid) = (client.link.connection, client.link.take_number(), self.tree.last());
         cx.send(to, Message::ToClient { connection, number, zxid, packet });
     }
 

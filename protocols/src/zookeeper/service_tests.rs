@@ -13,10 +13,14 @@ fn refusal(params: &Params) -> String {
 fn parameters_that_make_no_sense_are_refused() {
     let whole = Params::default;
     assert_eq!(refusal(&Params { servers: 0, ..whole() }), "servers 0 and clients 2: 1 to 9 and 1 to 30 are possible");
-    assert_eq!(refusal(&Params { clients: 31, ..whole() }), "servers 3 and clients 31: 1 to 9 and 1 to 30 are possible");
+    assert_eq!(
+        refusal(&Params { clients: 31, ..whole() }),
+        "servers 3 and clients 31: 1 to 9 and 1 to 30 are possible"
+    );
     let timed = || Params { session: Span::secs(1), ..whole() };
     assert!(ZooKeeper::build(&timed(), Mutants::none()).is_ok());
-    for params in [Params { moves: 1, ..timed() }, Params { expiries: 1, ..timed() }, Params { deposals: 1, ..timed() }] {
+    for params in [Params { moves: 1, ..timed() }, Params { expiries: 1, ..timed() }, Params { deposals: 1, ..timed() }]
+    {
         assert!(refusal(&params).starts_with("deposals, moves and expiries are for session 0s"));
     }
     let late = Params { patience: Span::millis(700), ..timed() };
@@ -31,7 +35,7 @@ fn a_link_reads_what_is_next_on_its_connection() {
     let first: Connection = Serial::before_first(Tag::first(0), 0);
     let (old, new) = (first.next(), first.next().next());
     let mut link = Link::open(new);
-    assert_eq!([link.next(), link.next()], [1, 2]);
+    assert_eq!([link.take_number(), link.take_number()], [1, 2]);
     assert!(!link.read(new, 2) && !link.read(old, 1), "neither out of order, nor of another connection");
     assert!(link.read(new, 1) && !link.read(new, 1) && link.read(new, 2));
     assert!(!link.awaits(new, 2) && link.awaits(new, 4) && !link.awaits(old, 3));

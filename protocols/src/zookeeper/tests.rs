@@ -65,7 +65,7 @@ impl Server {
         Server { mutants: mutant(mutant_name), ..Server::default() }
     }
 
-    fn as_whom(mut self, identities: &[Identity]) -> Server {
+    fn asked_by(mut self, identities: &[Identity]) -> Server {
         self.identities = identities.to_vec();
         self
     }
@@ -242,12 +242,12 @@ fn who_may_not_is_refused() {
     let (ann, bob) = (Identity::digest("ann", "h"), Identity::digest("bob", "i"));
     let entry = |permissions, identity: &Identity| Acl { permissions, identity: identity.clone() };
     let acl = vec![entry(Permissions::ALL, &ann), entry(Permissions::READ, &bob)];
-    let mut server = Server::default().as_whom(std::slice::from_ref(&ann));
+    let mut server = Server::default().asked_by(std::slice::from_ref(&ann));
     let session = server.open();
     let node = Create { path: "/a".into(), data: "x".into(), acl: acl.clone(), ephemeral: false, sequential: false };
     server.write(session, Write::Create(node));
     server.write(session, create("/a/b"));
-    let mut server = server.as_whom(std::slice::from_ref(&bob));
+    let mut server = server.asked_by(std::slice::from_ref(&bob));
     for write in [
         create("/a/c"),
         delete("/a/b"),
@@ -259,7 +259,9 @@ fn who_may_not_is_refused() {
     let check = |path: &str| Write::Multi(vec![Write::Check { path: path.into(), version: 0 }]);
     assert_eq!(server.write(session, check("/a")), Answer::Many(vec![Answer::Checked]));
     let read = |read, who: &[Identity]| server.tree.read(&read, who);
-    assert!(matches!(read(Read::Data("/a".into()), &[bob.clone()]), Answer::Data { data, .. } if data == "x"));
+    assert!(
+        matches!(read(Read::Data("/a".into()), std::slice::from_ref(&bob)), Answer::Data { data, .. } if data == "x")
+    );
     assert_eq!(read(Read::Data("/a".into()), &[]), failed(ErrorKind::NoAuth));
     assert_eq!(read(Read::Children("/a".into()), &[]), failed(ErrorKind::NoAuth));
     assert_eq!(read(Read::Acl("/a".into()), &[]), failed(ErrorKind::NoAuth));
