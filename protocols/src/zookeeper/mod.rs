@@ -9,7 +9,7 @@
 //! The service on them:
 //! - [`message`]: what is sent and shown
 //! - [`atomic`]: the broadcast, as a node that stands for Zab
-//! - [`server`], `leader`: a replica and its clients; what the leader does beside
+//! - [`server`], `clients`, `leader`: a replica; its clients; what the leader does beside
 //! - [`client`], [`recipe`], `workload`: the library; the recipes of §2.4; what clients do
 //! - [`monitor`]: what must hold
 //! - [`params`], [`mutants`]: sizes; what each mechanism is there for
@@ -35,6 +35,7 @@
 pub mod acl;
 pub mod atomic;
 pub mod client;
+mod clients;
 mod leader;
 pub mod message;
 pub mod monitor;
