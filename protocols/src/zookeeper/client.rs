@@ -200,7 +200,7 @@ impl Client {
     fn tell(&mut self, event: Event, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         let (Some(task), node) = (&mut self.task, cx.node()) else { return };
         let session = self.session.unwrap_or(Session(Zxid::ZERO));
-        let asks = task.on_event(event, node, session, cx);
+        let asks = task.on_event(event, node, session, zookeeper, cx);
         if let Some(answers) = task.finished() {
             cx.respond(task.op(), Returned(answers));
             self.task = None;

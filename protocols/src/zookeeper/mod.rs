@@ -29,6 +29,8 @@
 //! - A client has seen what an answer or the answer to a heartbeat says that its server has applied, and not what a greeting or a
 //!   notification says: more notifications of that state may be behind, and be lost with the connection (`seen-before-events`; the
 //!   explorer found it).
+//! - Links lose nothing. A packet that is lost all the same leaves a connection stuck until its client gives it up; between servers and
+//!   the broadcast nobody mends it. So partitions are no faults of this family yet.
 //! - `exists` of an absent node that comes and goes while the client moves to another server is told to nobody: it is absent as
 //!   before. As in the real one.
 

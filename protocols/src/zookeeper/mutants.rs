@@ -24,6 +24,10 @@ pub const SYNC_WITHOUT_FLUSH: &str = "sync-without-flush";
 pub const SEEN_BEFORE_EVENTS: &str = "seen-before-events";
 /// The leader takes writes of a session from wherever they come.
 pub const MOVED_UNCHECKED: &str = "moved-unchecked";
+/// A client holds the lock as soon as it has a place in the queue.
+pub const LOCK_UNLOOKED: &str = "lock-unlooked";
+/// Whoever waits for the lock waits for the first of the queue.
+pub const LOCK_HERDS: &str = "lock-herds";
 /// A create is prepared in a session whose end is outstanding.
 pub const ZK_1208_CREATE_AFTER_CLOSE: &str = "zk-1208-create-after-close";
 /// A refused multi takes with it what was outstanding of its nodes.
@@ -55,6 +59,8 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     falls(STALE_SERVER, "a server's comparison of its zxid with what the client has seen (§4.4)", "never-back"),
     falls(SYNC_WITHOUT_FLUSH, "a sync's way through the leader (§4.4)", "sync-sees-all"),
+    falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "mutual-exclusion"),
+    falls(LOCK_HERDS, "step 4 of the lock, by which each waits for the one just before it (§2.4)", "no-herd"),
     falls(
         ZK_1208_CREATE_AFTER_CLOSE,
         "that a session which is closing is closed to what comes behind (ZOOKEEPER-1208)",

@@ -9,6 +9,7 @@ use seedbed_model::{Canonical, Context, NodeId, OpId};
 use super::ZooKeeper;
 use super::acl;
 use super::message::{Ask, Observation, Operation};
+use super::mutants::{LOCK_HERDS, LOCK_UNLOOKED};
 use super::path;
 use super::tree::Trigger;
 use super::txn::{ANY, Answer, Create, ErrorKind, Read, Session, Write};
@@ -121,6 +122,7 @@ impl Task {
         event: Event,
         node: NodeId,
         session: Session,
+        zookeeper: &ZooKeeper,
         cx: &mut Context<'_, ZooKeeper>,
     ) -> Vec<Ask> {
         match self {
@@ -133,7 +135,7 @@ impl Task {
                 }
                 _ => Vec::new(),
             },
-            Task::Lock { queues: true, step, .. } => step.queued(event, node, session, cx),
+            Task::Lock { queues: true, step, .. } => step.queued(event, node, session, zookeeper, cx),
             Task::Lock { step, .. } => step.simple(event, session, cx),
         }
     }
@@ -142,7 +144,14 @@ impl Task {
 impl Step {
     /// §2.4: "1 n = create(l + "/lock-", EPHEMERAL|SEQUENTIAL); 2 C = getChildren(l, false); 3 if n is lowest znode in C, exit;
     /// 4 p = znode in C ordered just before n; 5 if exists(p, true) wait for watch event; 6 goto 2".
-    fn queued(&mut self, event: Event, node: NodeId, session: Session, cx: &mut Context<'_, ZooKeeper>) -> Vec<Ask> {
+    fn queued(
+        &mut self,
+        event: Event,
+        node: NodeId,
+        session: Session,
+        zookeeper: &ZooKeeper,
+        cx: &mut Context<'_, ZooKeeper>,
+    ) -> Vec<Ask> {
         let children = || Ask::Read { read: Read::Children(LOCK.into()), watch: false };
         let prefix = format!("{}-", node.0);
         match (self.clone(), event) {
@@ -156,6 +165,10 @@ impl Step {
                 vec![created(path::child(LOCK, &prefix), true)]
             }
             (Step::Creating, Event::Answered(_, Answer::Created { path, .. })) => {
+                if zookeeper.has(LOCK_UNLOOKED) {
+                    self.hold(path, session, cx);
+                    return Vec::new();
+                }
                 *self = Step::Listing(path);
                 vec![children()]
             }
@@ -167,7 +180,7 @@ impl Step {
             (Step::Looking, Event::Answered(_, Answer::Children { children: names, .. })) => {
                 let Some(own) = names.into_iter().find(|name| name.starts_with(&prefix)) else {
                     *self = Step::Begin;
-                    return self.queued(Event::Connected, node, session, cx);
+                    return self.queued(Event::Connected, node, session, zookeeper, cx);
                 };
                 cx.mark("node-found-again");
                 *self = Step::Listing(path::child(LOCK, &own));
@@ -178,8 +191,9 @@ impl Step {
                 vec![children()]
             }
             (Step::Listing(own), Event::Answered(_, Answer::Children { children: names, .. })) => {
-                let before =
-                    names.into_iter().filter(|name| number(name) < number(&own)).max_by_key(|name| number(name));
+                let mut before: Vec<String> = names.into_iter().filter(|name| number(name) < number(&own)).collect();
+                before.sort_by_key(|name| number(name));
+                let before = if zookeeper.has(LOCK_HERDS) { before.into_iter().next() } else { before.pop() };
                 match before {
                     None => {
                         self.hold(own, session, cx);
