@@ -6,6 +6,7 @@
 //! - [`paxos`]: what durable acceptors share: FaTLease's regular Paxos, and the Managers' group
 //! - [`leasing`]: manager-directed leasing (Centrifuge §2.1 to §2.3, PRS §4.1 to §4.3)
 //! - [`zab`]: ZooKeeper's atomic broadcast (ZooKeeper §4.2; Zab)
+//! - [`zookeeper`]: the replicated data tree and its service (ZooKeeper §2 to §4)
 
 pub mod basics;
 pub mod fatlease;
@@ -13,3 +14,4 @@ pub mod leasing;
 pub mod paxos;
 pub mod seqpair;
 pub mod zab;
+pub mod zookeeper;

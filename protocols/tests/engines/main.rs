@@ -13,6 +13,7 @@ mod searches;
 mod walk;
 mod walks;
 mod zab;
+mod zookeeper;
 
 use seedbed_model::{Family, Mutants};
 

@@ -1,0 +1,225 @@
+//! The client library: one connection, one session, requests in order (§2.2, §2.3, §4.4).
+
+use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, OpId, Span};
+
+use super::ZooKeeper;
+use super::message::{
+    Ask, Connection, Decision, Link, Message, Observation, Operation, Returned, Timer, ToClient, ToServer,
+};
+use super::mutants::SEEN_BEFORE_EVENTS;
+use super::recipe::{Event, Task};
+use super::txn::{Answer, ErrorKind, Session};
+use super::watches::ClientWatches;
+use crate::zab::message::Zxid;
+
+type Cx<'a, 'b> = &'a mut Context<'b, ZooKeeper>;
+
+/// A client's volatile state.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Client {
+    link: Link,
+    server: NodeId,
+    phase: Phase,
+    session: Option<Session>,
+    /// All up to this transaction it has seen, and been told of.
+    seen: Zxid,
+    /// Requests without an answer, by their packets' numbers.
+    pending: Vec<(u32, Ask)>,
+    watches: ClientWatches,
+    task: Option<Task>,
+    /// How often it has left a server of its own accord.
+    left: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+enum Phase {
+    Idle,
+    Connecting,
+    Connected,
+}
+
+impl Client {
+    /// It connects when it is the moment.
+    pub fn start(nonce: Nonce, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> Client {
+        let mut client = Client {
+            link: Link::open(Connection::before_first(nonce, cx.node().0)),
+            server: NodeId(0),
+            phase: Phase::Idle,
+            session: None,
+            seen: Zxid::ZERO,
+            pending: Vec::new(),
+            watches: ClientWatches::default(),
+            task: None,
+            left: 0,
+        };
+        if zookeeper.is_timed() {
+            let servers = zookeeper.params.servers;
+            client.connect(NodeId((cx.node().0 - servers) % servers), zookeeper, cx);
+        }
+        client
+    }
+
+    /// One input.
+    pub fn step(&mut self, input: Input<ZooKeeper>, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        match input {
+            Input::Operation { op, operation } => self.on_operation(op, operation, zookeeper, cx),
+            Input::Message { from, message: Message::ToClient { connection, number, zxid, packet } } => {
+                if self.awaits(from, connection, number) && self.link.read(connection, number) {
+                    self.on_packet(zxid, packet, zookeeper, cx);
+                }
+            }
+            Input::Decision(Decision::Connect(server)) => self.connect(server, zookeeper, cx),
+            Input::Decision(Decision::Leave) => {
+                cx.mark("left");
+                self.left += 1;
+                self.disconnected(zookeeper, cx);
+            }
+            Input::Decision(Decision::Release) => self.tell(Event::Release, zookeeper, cx),
+            Input::Timer(Timer::Heartbeat) => {
+                if self.phase == Phase::Connected {
+                    cx.mark("heartbeat");
+                    self.send(ToServer::Ping, zookeeper, cx);
+                }
+            }
+            // "Switch to a new server if it has not heard from a server for 2s/3" (§4.4).
+            Input::Timer(Timer::Silence) => {
+                cx.mark("silence");
+                self.disconnected(zookeeper, cx);
+            }
+            _ => cx.mark("input out of place"),
+        }
+    }
+
+    /// Whether a packet can still be read.
+    pub fn awaits(&self, from: NodeId, connection: Connection, number: u32) -> bool {
+        from == self.server && self.phase != Phase::Idle && self.link.awaits(connection, number)
+    }
+
+    /// What is open.
+    pub fn decisions(&self, zookeeper: &ZooKeeper, offers: &mut Offers<'_, ZooKeeper>) {
+        if self.phase == Phase::Connected && self.task.as_ref().is_some_and(Task::holds) {
+            offers.offer(Decision::Release);
+        }
+        if zookeeper.is_timed() {
+            return;
+        }
+        if self.phase == Phase::Idle {
+            return zookeeper.servers().for_each(|server| offers.offer(Decision::Connect(server)));
+        }
+        if self.left < zookeeper.params.moves {
+            offers.offer(Decision::Leave);
+        }
+    }
+
+    fn on_operation(&mut self, op: OpId, operation: Operation, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.task = Some(Task::new(op, operation));
+        if self.phase == Phase::Connected {
+            self.tell(Event::Connected, zookeeper, cx);
+        }
+    }
+
+    fn connect(&mut self, server: NodeId, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.server = server;
+        self.phase = Phase::Connecting;
+        self.link = Link::open(self.link.connection.next());
+        let packet = ToServer::Connect { session: self.session, seen: self.seen, watched: self.watches.paths() };
+        self.send(packet, zookeeper, cx);
+        self.heard(zookeeper, cx);
+    }
+
+    fn heard(&self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        if zookeeper.is_timed() {
+            cx.set(Timer::Silence, Span(zookeeper.params.session.0 / 3 * 2));
+        }
+    }
+
+    fn on_packet(&mut self, zxid: Zxid, packet: ToClient, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.heard(zookeeper, cx);
+        let is_answer = matches!(packet, ToClient::Answer(..) | ToClient::Pong);
+        match packet {
+            ToClient::Closed => return self.disconnected(zookeeper, cx),
+            ToClient::Expired => return self.ended(zookeeper, cx),
+            ToClient::Pong => {}
+            ToClient::Connected(session) => {
+                cx.mark(if self.session.is_some() { "session-kept" } else { "connected" });
+                self.session = Some(session);
+                self.phase = Phase::Connected;
+                self.tell(Event::Connected, zookeeper, cx);
+            }
+            ToClient::Event(trigger) => {
+                cx.mark("notified");
+                cx.observe(Observation::Notified(trigger.clone()));
+                if !self.watches.fire(&trigger).is_empty() {
+                    self.tell(Event::Notified(trigger), zookeeper, cx);
+                }
+            }
+            ToClient::Answer(number, answer) => self.on_answer(number, answer, zxid, zookeeper, cx),
+        }
+        // Not with a greeting or an event: what changed by then is told in packets behind it, which may never come.
+        if is_answer || zookeeper.has(SEEN_BEFORE_EVENTS) {
+            self.seen = self.seen.max(zxid);
+        }
+    }
+
+    fn on_answer(&mut self, number: u32, answer: Answer, zxid: Zxid, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let Some(place) = self.pending.iter().position(|(other, _)| *other == number) else {
+            return cx.mark("input out of place");
+        };
+        let (_, ask) = self.pending.remove(place);
+        if let Ask::Read { read, watch: true } = &ask {
+            self.watches.set(0, read, &answer);
+        }
+        let place = place as u32;
+        cx.observe(Observation::Answered { place, ask: ask.clone(), answer: answer.clone(), zxid });
+        self.tell(Event::Answered(ask, answer), zookeeper, cx);
+    }
+
+    /// What becomes of open requests, nobody knows.
+    fn disconnected(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.phase = Phase::Idle;
+        cx.observe(Observation::Disconnected);
+        for (_, ask) in std::mem::take(&mut self.pending) {
+            self.tell(Event::Answered(ask, Answer::Failed(ErrorKind::ConnectionLoss)), zookeeper, cx);
+        }
+        if zookeeper.is_timed() {
+            self.connect(NodeId((self.server.0 + 1) % zookeeper.params.servers), zookeeper, cx);
+        }
+    }
+
+    fn ended(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        cx.mark("session-ended");
+        cx.observe(Observation::Ended);
+        self.session = None;
+        self.seen = Zxid::ZERO;
+        self.watches = ClientWatches::default();
+        self.tell(Event::Ended, zookeeper, cx);
+        self.disconnected(zookeeper, cx);
+    }
+
+    /// The task goes on, and says what it asks next and whether it is over.
+    fn tell(&mut self, event: Event, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let (Some(task), node) = (&mut self.task, cx.node()) else { return };
+        let session = self.session.unwrap_or(Session(Zxid::ZERO));
+        let asks = task.on_event(event, node, session, zookeeper, cx);
+        if let Some(answers) = task.finished() {
+            cx.respond(task.op(), Returned(answers));
+            self.task = None;
+        }
+        asks.into_iter().for_each(|ask| self.ask(ask, zookeeper, cx));
+    }
+
+    fn ask(&mut self, ask: Ask, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        cx.observe(Observation::Asked(ask.clone()));
+        let number = self.send(ToServer::Ask(ask.clone()), zookeeper, cx);
+        self.pending.push((number, ask));
+    }
+
+    fn send(&mut self, packet: ToServer, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> u32 {
+        if zookeeper.is_timed() {
+            cx.set(Timer::Heartbeat, Span(zookeeper.params.session.0 / 3));
+        }
+        let (connection, number) = (self.link.connection, self.link.take_number());
+        cx.send(self.server, Message::ToServer { connection, number, packet });
+        number
+    }
+}

@@ -1,0 +1,240 @@
+//! The clients of a server: connections, requests in order, notifications (§4.4).
+
+use seedbed_model::{Canonical, NodeId};
+
+use super::ZooKeeper;
+use super::message::{Ask, Asked, Connection, Forwarded, Link, Message, ToClient, ToServer};
+use super::mutants::{READS_OVERTAKE, STALE_SERVER, SYNC_WITHOUT_FLUSH, WATCHES_STAY};
+use super::server::{Cx, Role, Server};
+use super::tree::Trigger;
+use super::txn::{Answer, Session};
+use super::watches::WatchedPaths;
+use crate::zab::message::Zxid;
+
+/// The number of a connection's first packet.
+pub(super) const FIRST: u32 = 1;
+
+/// A client as its server knows it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub(super) struct Client {
+    pub(super) link: Link,
+    pub(super) state: ClientState,
+    /// Requests that are not answered, in order.
+    pub(super) pending: Vec<(u32, Ask)>,
+}
+
+/// What a client says when it connects.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub(super) struct Greeting {
+    pub(super) session: Option<Session>,
+    pub(super) seen: Zxid,
+    pub(super) watched: WatchedPaths,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub(super) enum ClientState {
+    /// It asked for a new session.
+    Opening,
+    /// It has seen more than this server has, or this server knows of no leader.
+    Waiting(Greeting),
+    /// It has this session, if the leader says so.
+    Validating(Session, Greeting),
+    /// It is served.
+    Served(Session),
+    /// It was told to go, and is remembered lest an older connection begins.
+    Closed,
+}
+
+impl Server {
+    pub(super) fn on_packet(
+        &mut self,
+        from: NodeId,
+        connection: Connection,
+        number: u32,
+        packet: ToServer,
+        zookeeper: &ZooKeeper,
+        cx: Cx<'_, '_>,
+    ) {
+        match packet {
+            ToServer::Connect { session, seen, watched } => {
+                self.forget(from);
+                let mut link = Link::open(connection);
+                link.read(connection, number);
+                let state = ClientState::Waiting(Greeting { session, seen, watched });
+                self.clients.insert(from, Client { link, state, pending: Vec::new() });
+                self.admit(from, zookeeper, cx);
+            }
+            ToServer::Ping => {
+                let Some(client) = self.clients.get_mut(&from) else { return };
+                if client.link.read(connection, number)
+                    && let ClientState::Served(session) = client.state
+                {
+                    self.tell(from, ToClient::Pong, cx);
+                    self.forward(from, number, Forwarded::Touch(session), zookeeper, cx);
+                }
+            }
+            ToServer::Ask(ask) => {
+                let Some(client) = self.clients.get_mut(&from) else { return };
+                if client.link.read(connection, number) {
+                    self.on_ask(from, number, ask, zookeeper, cx);
+                }
+            }
+        }
+    }
+
+    /// "If the client has a more recent view than the server, the server does not reestablish the session with the client until
+    /// the server has caught up" (§4.4).
+    pub(super) fn admit(&mut self, from: NodeId, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&from) else { return };
+        let ClientState::Waiting(greeting) = &client.state else { return };
+        if self.role == Role::Looking {
+            return;
+        }
+        if self.tree.last() < greeting.seen && !zookeeper.has(STALE_SERVER) {
+            return cx.mark("held-back");
+        }
+        let (what, state) = match greeting.session {
+            None => (Forwarded::Open, ClientState::Opening),
+            Some(session) => (Forwarded::Revalidate(session), ClientState::Validating(session, greeting.clone())),
+        };
+        client.state = state;
+        self.forward(from, FIRST, what, zookeeper, cx);
+    }
+
+    pub(super) fn admit_all(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let waiting = |(id, client): (&NodeId, &Client)| matches!(client.state, ClientState::Waiting(_)).then_some(*id);
+        let clients: Vec<NodeId> = self.clients.iter().filter_map(waiting).collect();
+        clients.into_iter().for_each(|client| self.admit(client, zookeeper, cx));
+    }
+
+    pub(super) fn on_validated(&mut self, asked: &Asked, is_open: bool, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&asked.client) else { return };
+        let ClientState::Validating(session, Greeting { seen, watched, .. }) = client.state.clone() else { return };
+        if !is_open {
+            return self.close(asked.client, ToClient::Expired, cx);
+        }
+        client.state = ClientState::Served(session);
+        self.tell(asked.client, ToClient::Connected(session), cx);
+        if zookeeper.has(WATCHES_STAY) {
+            return;
+        }
+        for missed in self.watches.take_over(session, watched, seen, &self.tree) {
+            self.tell(asked.client, ToClient::Event(missed), cx);
+        }
+    }
+
+    /// Requests of a client are answered in their order: a read waits for the writes before it.
+    fn on_ask(&mut self, from: NodeId, number: u32, ask: Ask, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&from) else { return };
+        let ClientState::Served(session) = client.state else { return };
+        let is_local = match &ask {
+            Ask::Read { .. } => client.pending.is_empty() || zookeeper.has(READS_OVERTAKE),
+            Ask::Sync => client.pending.is_empty() && zookeeper.has(SYNC_WITHOUT_FLUSH),
+            Ask::Write(_) => false,
+        };
+        if zookeeper.is_timed() && matches!(ask, Ask::Read { .. }) {
+            self.forward(from, number, Forwarded::Touch(session), zookeeper, cx);
+        }
+        let Some(client) = self.clients.get_mut(&from) else { return };
+        if is_local {
+            return self.answer_here(from, session, number, &ask, cx);
+        }
+        client.pending.push((number, ask.clone()));
+        match ask {
+            Ask::Write(write) => self.forward(from, number, Forwarded::Write(session, write), zookeeper, cx),
+            Ask::Sync => self.forward(from, number, Forwarded::Sync, zookeeper, cx),
+            Ask::Read { .. } => cx.mark("read-waited"),
+        }
+    }
+
+    fn answer_here(&mut self, from: NodeId, session: Session, number: u32, ask: &Ask, cx: Cx<'_, '_>) {
+        let answer = match ask {
+            Ask::Read { read, watch } => {
+                let answer = self.tree.read(read, &[]);
+                if *watch {
+                    self.watches.set(session, read, &answer);
+                }
+                answer
+            }
+            Ask::Write(_) | Ask::Sync => Answer::Synced,
+        };
+        self.tell(from, ToClient::Answer(number, answer), cx);
+    }
+
+    pub(super) fn notify(&mut self, triggers: &[Trigger], cx: Cx<'_, '_>) {
+        for trigger in triggers {
+            for session in self.watches.fire(trigger) {
+                if let Some(client) = self.client_of(session) {
+                    self.tell(client, ToClient::Event(trigger.clone()), cx);
+                }
+            }
+        }
+    }
+
+    pub(super) fn answer(&mut self, asked: &Asked, answer: Answer, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&asked.client) else { return };
+        if client.link.connection != asked.connection {
+            return;
+        }
+        match (&client.state, &answer) {
+            (ClientState::Opening, Answer::Opened(session)) => {
+                let session = *session;
+                client.state = ClientState::Served(session);
+                self.tell(asked.client, ToClient::Connected(session), cx);
+            }
+            (ClientState::Served(session), _) => {
+                let session = *session;
+                let Some(place) = client.pending.iter().position(|(number, _)| *number == asked.number) else { return };
+                client.pending.remove(place);
+                self.tell(asked.client, ToClient::Answer(asked.number, answer), cx);
+                self.drain(asked.client, session, cx);
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads whose turn it is.
+    fn drain(&mut self, from: NodeId, session: Session, cx: Cx<'_, '_>) {
+        while let Some(client) = self.clients.get_mut(&from) {
+            match client.pending.first().cloned() {
+                Some((number, ask @ Ask::Read { .. })) => {
+                    client.pending.remove(0);
+                    self.answer_here(from, session, number, &ask, cx);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    pub(super) fn ended(&mut self, session: Session, cx: Cx<'_, '_>) {
+        self.watches.forget(session);
+        if let Some(client) = self.client_of(session) {
+            self.close(client, ToClient::Expired, cx);
+        }
+    }
+
+    fn client_of(&self, session: Session) -> Option<NodeId> {
+        self.clients.iter().find(|(_, client)| client.state == ClientState::Served(session)).map(|(client, _)| *client)
+    }
+
+    fn tell(&mut self, to: NodeId, packet: ToClient, cx: Cx<'_, '_>) {
+        let Some(client) = self.clients.get_mut(&to) else { return };
+        let (connection, number, zxid) = (client.link.connection, client.link.take_number(), self.tree.last());
+        cx.send(to, Message::ToClient { connection, number, zxid, packet });
+    }
+
+    pub(super) fn close(&mut self, client: NodeId, why: ToClient, cx: Cx<'_, '_>) {
+        self.tell(client, why, cx);
+        self.forget(client);
+        if let Some(client) = self.clients.get_mut(&client) {
+            client.state = ClientState::Closed;
+            client.pending.clear();
+        }
+    }
+
+    fn forget(&mut self, client: NodeId) {
+        if let Some(Client { state: ClientState::Served(session), .. }) = self.clients.get(&client) {
+            self.watches.forget(*session);
+        }
+    }
+}

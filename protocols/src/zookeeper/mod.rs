@@ -1,0 +1,209 @@
+//! ZooKeeper: a replicated tree of znodes, over an atomic broadcast (Hunt, Konar, Junqueira, Reed, ZooKeeper: Wait-free coordination
+//! for Internet-scale systems, USENIX ATC 2010), as Apache ZooKeeper 3.8 answers.
+//!
+//! By themselves, pure functions of what they are given:
+//! - [`path`], [`acl`], [`txn`]: names; who may do what; requests, transactions, answers
+//! - [`tree`], [`processor`], [`watches`], [`snapshot`]: the data tree; requests to transactions; notifications; fuzzy snapshots
+//! - [`recorded`]: what a real server answered, compared
+//!
+//! The service on them:
+//! - [`message`]: what is sent and shown
+//! - [`atomic`]: the broadcast, as a node that stands for Zab
+//! - [`server`], `clients`, `leader`: a replica; its clients; what the leader does beside
+//! - [`client`], [`recipe`], `workload`: the library; the recipes of §2.4; what clients do
+//! - [`monitor`]: what must hold
+//! - [`params`], [`mutants`]: sizes; what each mechanism is there for
+//!
+//! # Decisions where the paper is open
+//!
+//! - A session is named by the transaction that created it.
+//! - A server whose leader changes sends its clients away: what was forwarded to the leader before may be lost. A client does not
+//!   know then what became of its requests: connection loss. Who connects to a server that knows of no leader, or that is behind
+//!   what the client has seen, waits there, as §4.4 says; the real server closes the connection.
+//! - A client that moves is validated by the leader, which from then on refuses what still comes by its earlier connection.
+//! - A sync is a null transaction, whatever is outstanding: "the leader needs to issue a null transaction to commit and orders the sync
+//!   after that transaction" (§4.4). The implementation leaves it out by an assumption on timeouts, which are decisions here.
+//! - Where `session` is 0s no time passes: that a session is heard of no more, that a leader is, and that a client leaves its server,
+//!   are decisions of the moment. Else sessions have that timeout, which the leader counts anew for all of them when it begins to lead;
+//!   a client sends a heartbeat after a third of it without a request, and tries the next server after two thirds without a packet.
+//! - A client has seen what an answer or the answer to a heartbeat says that its server has applied, and not what a greeting or a
+//!   notification says: more notifications of that state may be behind, and be lost with the connection (`seen-before-events`; the
+//!   explorer found it).
+//! - Links lose nothing. A packet that is lost all the same leaves a connection stuck until its client gives it up; between servers and
+//!   the broadcast nobody mends it. So partitions are no faults of this family yet.
+//! - `exists` of an absent node that comes and goes while the client moves to another server is told to nobody: it is absent as
+//!   before. As in the real one.
+
+pub mod acl;
+pub mod atomic;
+pub mod client;
+mod clients;
+mod leader;
+pub mod message;
+pub mod monitor;
+pub mod mutants;
+pub mod params;
+pub mod path;
+pub mod processor;
+pub mod recipe;
+pub mod recorded;
+pub mod server;
+pub mod snapshot;
+pub mod tree;
+pub mod txn;
+pub mod watches;
+mod workload;
+
+#[cfg(test)]
+mod service_tests;
+#[cfg(test)]
+mod tests;
+
+pub use params::{Params, Workload};
+
+use seedbed_model::{
+    Canonical, Context, Event, Input, Mutants, NodeId, Nonce, Offers, OpId, Property, Protocol, Relevance, Span,
+    Stream, Watch,
+};
+
+use atomic::Broadcast;
+use client::Client;
+use message::{Decision, Kept, Message, Observation, Operation, Returned, Timer};
+use monitor::Monitor;
+use server::Server;
+
+/// The protocol.
+#[derive(Debug, Clone)]
+pub struct ZooKeeper {
+    params: Params,
+    mutants: Mutants,
+}
+
+/// A node. Servers come first, then clients.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub enum State {
+    /// A server.
+    Server(Server),
+    /// A client.
+    Client(Client),
+    /// The last node.
+    Broadcast(Broadcast),
+}
+
+impl ZooKeeper {
+    fn has(&self, mutant: &str) -> bool {
+        self.mutants.has(mutant)
+    }
+
+    fn servers(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.params.servers).map(NodeId)
+    }
+
+    fn broadcast(&self) -> NodeId {
+        NodeId(self.params.servers + self.params.clients)
+    }
+
+    /// Whether time passes: else all that timeouts do is a decision.
+    fn is_timed(&self) -> bool {
+        self.params.session > Span::ZERO
+    }
+
+    fn is_client(&self, node: NodeId) -> bool {
+        node.0 >= self.params.servers && node < self.broadcast()
+    }
+}
+
+impl Protocol for ZooKeeper {
+    type State = State;
+    type Message = Message;
+    type Timer = Timer;
+    type Record = Kept;
+    type Durable = Kept;
+    type Operation = Operation;
+    type Answer = Returned;
+    type Decision = Decision;
+    type Observation = Observation;
+    type Monitor = Monitor;
+
+    fn nodes(&self) -> Vec<String> {
+        let servers = (1..=self.params.servers).map(|number| format!("server-{number}"));
+        let clients = (1..=self.params.clients).map(|number| format!("client-{number}"));
+        servers.chain(clients).chain(["broadcast".to_owned()]).collect()
+    }
+
+    fn start(&self, durable: &Kept, nonce: Nonce, cx: &mut Context<'_, Self>) -> State {
+        let node = cx.node();
+        if node == self.broadcast() {
+            State::Broadcast(Broadcast::default())
+        } else if self.is_client(node) {
+            State::Client(Client::start(nonce, self, cx))
+        } else {
+            State::Server(Server::start(durable, nonce, self, cx))
+        }
+    }
+
+    fn step(&self, state: &mut State, input: Input<Self>, cx: &mut Context<'_, Self>) {
+        match (state, input) {
+            (State::Server(server), input) => server.step(input, self, cx),
+            (State::Client(client), input) => client.step(input, self, cx),
+            (State::Broadcast(broadcast), Input::Message { from, message }) => {
+                broadcast.on_message(from, message, self, cx)
+            }
+            (State::Broadcast(broadcast), Input::Decision(decision)) => broadcast.decide(decision, cx),
+            (State::Broadcast(broadcast), Input::Timer(Timer::Heard(server))) => broadcast.on_silence(server, self, cx),
+            (State::Broadcast(_), _) => cx.mark("input out of place"),
+        }
+    }
+
+    fn fold(&self, durable: &mut Kept, _: Stream, record: &Kept) {
+        durable.clone_from(record);
+    }
+
+    fn decisions(&self, _: NodeId, state: &State, offers: &mut Offers<'_, Self>) {
+        match state {
+            State::Server(server) => server.decisions(self, offers),
+            State::Client(client) => client.decisions(self, offers),
+            State::Broadcast(broadcast) => broadcast.decisions(self, offers),
+        }
+    }
+
+    fn operation_count(&self, node: NodeId) -> u32 {
+        if self.is_client(node) { self.params.operations } else { 0 }
+    }
+
+    fn operation(&self, node: NodeId, op: OpId, _: Option<&Returned>, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        self.client_operation(node, op, draw)
+    }
+
+    fn properties(&self) -> Vec<Property> {
+        monitor::properties()
+    }
+
+    fn watch(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Self>, watch: &mut Watch<'_>) {
+        monitor.watch(node, event, self, watch);
+    }
+
+    fn relevance(&self, _: NodeId, to: &State, from: NodeId, message: &Message) -> Relevance<Message> {
+        let is_live = match (to, message) {
+            (State::Server(server), message) => server.awaits(from, message),
+            (State::Client(client), Message::ToClient { connection, number, .. }) => {
+                client.awaits(from, *connection, *number)
+            }
+            (State::Broadcast(broadcast), Message::Join { round, .. }) => broadcast.awaits(from, *round),
+            (State::Broadcast(broadcast), Message::Propose { entry, .. }) => broadcast.can_take(from, entry.txn.zxid),
+            (State::Broadcast(broadcast), Message::Established { epoch }) => broadcast.awaits_leader(from, *epoch),
+            (State::Broadcast(_), Message::Alive { .. }) => return Relevance::Always,
+            _ => false,
+        };
+        if is_live { Relevance::Live } else { Relevance::Dead }
+    }
+
+    /// Clients have names, in what they write and in the queue of a lock.
+    fn symmetry(&self) -> Vec<Vec<NodeId>> {
+        vec![self.servers().collect()]
+    }
+
+    fn stands_for(&self, node: NodeId) -> Option<&'static str> {
+        (node == self.broadcast()).then_some("Zab: the order of transactions, their delivery, the election of leaders")
+    }
+}

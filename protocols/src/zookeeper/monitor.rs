@@ -1,0 +1,311 @@
+//! What must hold (§2.3, §2.4, §4): a fold over what nodes show, beside a tree of its own to which every transaction comes as it
+//! is ordered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seedbed_model::{Canonical, Event, NodeId, Part, Property, Watch};
+
+use super::ZooKeeper;
+use super::message::{Ask, Connection, Entry, Observation};
+use super::processor::Processor;
+use super::recipe::{FILE, LOCK};
+use super::tree::{Tree, TreeEvent, Trigger};
+use super::txn::{Answer, Change, Read, Request, Session, Write};
+use crate::zab::message::Zxid;
+
+/// See the module.
+pub fn properties() -> Vec<Property> {
+    vec![
+        Property::always(
+            "one-by-one",
+            "a transaction is what its request becomes if all before it are applied first (§4.1)",
+        ),
+        Property::always("linearizable-writes", "a write asked for after another's answer is ordered after it (§2.3)"),
+        Property::always(
+            "fifo-client-order",
+            "requests of a client are ordered and answered in the order it sent them (§2.3)",
+        ),
+        Property::always("never-back", "no answer is of an older state than one before it in the session (§4.4)"),
+        Property::always(
+            "watch-before-state",
+            "a client sees the notification of a change before it sees the state after it (§2.3), also where it moved",
+        ),
+        Property::always("sync-sees-all", "a sync sees all that was committed before it was asked for (§4.4)"),
+        Property::always("ephemerals-with-session", "a session that is over has no ephemeral node (§2.1)"),
+        Property::always(
+            "numbers-once",
+            "a sequential node's number is larger than that of any before it under the parent (§2.1)",
+        ),
+        Property::always(
+            "replicas-agree",
+            "servers that applied the same transactions have the same tree (§4.1, §4.3)",
+        ),
+        Property::always("mutual-exclusion", "two sessions that are open never hold the lock at once (§2.4)"),
+        Property::always("lock-in-order", "the lock is held in the order of the queue (§2.4)"),
+        Property::always("no-herd", "a node of the queue that goes wakes up one client (§2.4)"),
+        Property::sometimes("herd", "a lock file that goes wakes up more than one client (§2.4)"),
+    ]
+}
+
+/// What the properties remember.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Monitor {
+    order: Part<Ordered>,
+    clients: BTreeMap<NodeId, Client>,
+    /// The largest zxid of a write that was answered.
+    answered: Zxid,
+    lock: Lock,
+}
+
+/// The one order of all transactions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Ordered {
+    /// `None` before the first.
+    tree: Option<Tree>,
+    /// The tree's digest after each.
+    digests: BTreeMap<Zxid, u64>,
+    /// What each did.
+    changes: Vec<(Zxid, Trigger)>,
+    /// The latest request of each session that it has.
+    places: BTreeMap<Session, (Connection, u32)>,
+    /// The largest number given under each parent.
+    numbers: BTreeMap<String, i64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Client {
+    /// The last state it saw.
+    seen: Zxid,
+    /// Since when it watches what, for which events.
+    watches: BTreeMap<(Watched, String), Zxid>,
+    /// What each open request must be after.
+    open: Vec<Zxid>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+enum Watched {
+    Data,
+    Absence,
+    Children,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Lock {
+    /// By the kind of lock: whether it has a queue.
+    holders: BTreeMap<(bool, NodeId), Session>,
+    /// The largest number that held it.
+    last: Option<i64>,
+    /// Who was told that a node of it went.
+    woken: BTreeMap<String, BTreeSet<NodeId>>,
+}
+
+impl Monitor {
+    /// Folds an event.
+    pub fn watch(&mut self, node: NodeId, event: &Event<ZooKeeper>, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
+        match event {
+            Event::Observed(observation) => self.observed(node, observation, zookeeper, watch),
+            Event::Crashed => {
+                watch.reached("crashed");
+                self.clients.remove(&node);
+                self.lock.holders.retain(|(_, holder), _| *holder != node);
+            }
+            _ => {}
+        }
+    }
+
+    fn observed(&mut self, node: NodeId, shown: &Observation, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
+        match shown {
+            Observation::Ordered { request, entry } => self.order.ordered(request.as_ref(), entry, zookeeper, watch),
+            Observation::Applied { zxid, digest } => {
+                if self.order.digests.get(zxid).is_some_and(|other| other != digest) {
+                    watch.violated("replicas-agree", format!("after {zxid:?} {node:?} has another tree than the rest"));
+                }
+            }
+            Observation::Asked(ask) => {
+                let after = match ask {
+                    Ask::Write(_) => self.answered,
+                    Ask::Sync => self.order.last(),
+                    Ask::Read { .. } => Zxid::ZERO,
+                };
+                self.clients.entry(node).or_default().open.push(after);
+            }
+            Observation::Answered { place, ask, answer, zxid } => {
+                self.answered(node, *place, ask, answer, *zxid, watch);
+            }
+            Observation::Notified(trigger) => self.notified(node, trigger, watch),
+            Observation::Disconnected => {
+                if let Some(client) = self.clients.get_mut(&node) {
+                    client.open.clear();
+                }
+            }
+            Observation::Ended => {
+                self.clients.remove(&node);
+            }
+            Observation::Held { session, number } => self.held(node, *session, *number, watch),
+            Observation::Released => self.lock.holders.retain(|(_, holder), _| *holder != node),
+        }
+    }
+
+    fn answered(&mut self, node: NodeId, place: u32, ask: &Ask, answer: &Answer, zxid: Zxid, watch: &mut Watch<'_>) {
+        let client = self.clients.entry(node).or_default();
+        if place > 0 {
+            watch
+                .violated("fifo-client-order", format!("{node:?} gets an answer before one that it asked for earlier"));
+        }
+        if zxid < client.seen {
+            let detail = format!("{node:?} has seen {:?}, and gets an answer as of {zxid:?}", client.seen);
+            watch.violated("never-back", detail);
+        }
+        client.seen = client.seen.max(zxid);
+        if (place as usize) < client.open.len() {
+            let after = client.open.remove(place as usize);
+            match ask {
+                Ask::Write(_) if zxid <= after && after > Zxid::ZERO => {
+                    watch.violated(
+                        "linearizable-writes",
+                        format!("{node:?} gets {zxid:?} for a write asked for after {after:?}"),
+                    );
+                }
+                Ask::Sync if zxid < after => {
+                    watch.violated(
+                        "sync-sees-all",
+                        format!("{node:?} is as of {zxid:?} after a sync, and {after:?} was committed"),
+                    );
+                }
+                _ => {}
+            }
+        }
+        for ((watched, path), since) in &client.watches {
+            if self.order.changed(*watched, path, *since, zxid) {
+                let detail =
+                    format!("{node:?} sees {zxid:?} and was not told of what it watches of {path}, since {since:?}");
+                watch.violated("watch-before-state", detail);
+            }
+        }
+        if let Ask::Write(_) = ask {
+            self.answered = self.answered.max(zxid);
+        }
+        if let (Ask::Read { read, watch: true }, Some(watched)) = (ask, watched(ask, answer)) {
+            let (Read::Data(path) | Read::Exists(path) | Read::Children(path) | Read::Acl(path)) = read;
+            client.watches.entry((watched, path.clone())).or_insert(zxid);
+        }
+    }
+
+    fn notified(&mut self, node: NodeId, trigger: &Trigger, watch: &mut Watch<'_>) {
+        let client = self.clients.entry(node).or_default();
+        client.watches.retain(|(watched, path), _| *path != trigger.path || !is_of(*watched, trigger.event));
+        let is_place = trigger.path.strip_prefix(LOCK).is_some_and(|rest| !rest.is_empty());
+        if trigger.event == TreeEvent::Deleted && (is_place || trigger.path == FILE) {
+            let woken = self.lock.woken.entry(trigger.path.clone()).or_default();
+            woken.insert(node);
+            if woken.len() > 1 {
+                match is_place {
+                    true => watch.violated("no-herd", format!("{woken:?} wake up for {}", trigger.path)),
+                    false => watch.reached("herd"),
+                }
+            }
+        }
+    }
+
+    fn held(&mut self, node: NodeId, session: Session, number: Option<i64>, watch: &mut Watch<'_>) {
+        watch.reached("locked");
+        if number.is_none() {
+            self.lock.woken.remove(FILE);
+        }
+        let is_open =
+            |session: &Session| self.order.tree.as_ref().is_some_and(|tree| tree.sessions().contains(session));
+        let kind = number.is_some();
+        let mut others = self
+            .lock
+            .holders
+            .iter()
+            .filter(|((other, holder), held)| *other == kind && *holder != node && is_open(held));
+        if let (Some(((_, other), _)), true) = (others.next(), is_open(&session)) {
+            watch.violated("mutual-exclusion", format!("{node:?} holds the lock, and so does {other:?}"));
+        }
+        if number.is_some() {
+            if number < self.lock.last && is_open(&session) {
+                watch.violated("lock-in-order", format!("{node:?} holds the lock after who came later"));
+            }
+            self.lock.last = self.lock.last.max(number);
+        }
+        self.lock.holders.insert((kind, node), session);
+    }
+}
+
+impl Ordered {
+    fn last(&self) -> Zxid {
+        self.tree.as_ref().map_or(Zxid::ZERO, Tree::last)
+    }
+
+    fn ordered(&mut self, request: Option<&Request>, entry: &Entry, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
+        let Entry { txn, asked } = entry;
+        // What changes nothing may come late. So may a session: its client does not know of it, and it expires.
+        let may_be_late = matches!(txn.change, Change::Error(_) | Change::Check | Change::CreateSession);
+        if let Some(asked) = asked.as_ref().filter(|_| !may_be_late) {
+            let place = (asked.connection, asked.number);
+            let before = self.places.insert(txn.session, place);
+            if before.is_some_and(|before| before > place) {
+                let detail = format!("{:?} of {:?} comes after what was asked for later", txn.zxid, asked.client);
+                watch.violated("fifo-client-order", detail);
+            }
+        }
+        let tree = self.tree.get_or_insert_with(|| zookeeper.first_tree());
+        let whole = request.map(|request| Processor::default().process(tree, request, txn.zxid, &zookeeper.mutants));
+        if let Some(whole) = whole.filter(|whole| whole != txn) {
+            let detail = format!("{:?}: {:?}, and not {:?}", txn.zxid, txn.change, whole.change);
+            watch.violated("one-by-one", detail);
+        }
+        if let Some(Write::Create(create)) = request.map(|request| &request.write)
+            && let (true, Change::Create { path, .. }) = (create.sequential, &txn.change)
+        {
+            let number = path[create.path.len()..].parse().unwrap_or(i64::MIN);
+            let parent = super::path::parent(path).unwrap_or_default().to_owned();
+            let before = self.numbers.insert(parent, number);
+            if before.is_some_and(|before| before >= number) {
+                watch.violated("numbers-once", format!("{path} is created after number {before:?}"));
+            }
+        }
+        let (_, triggers) = tree.apply(txn, &zookeeper.mutants);
+        let is_over =
+            |session: Session| !tree.sessions().contains(&session) && tree.ephemerals(session).next().is_some();
+        if is_over(txn.session) {
+            watch.violated(
+                "ephemerals-with-session",
+                format!("{:?} is over, and has {:?}", txn.session, tree.ephemerals(txn.session).next()),
+            );
+        }
+        self.digests.insert(txn.zxid, tree.digest());
+        self.changes.extend(triggers.into_iter().map(|trigger| (txn.zxid, trigger)));
+    }
+
+    /// Whether what was watched since `since` is another in the state as of `seen`.
+    fn changed(&self, watched: Watched, path: &str, since: Zxid, seen: Zxid) -> bool {
+        let mut changes = self.changes.iter().filter(|(zxid, trigger)| {
+            *zxid > since && *zxid <= seen && trigger.path == path && is_of(watched, trigger.event)
+        });
+        match watched {
+            // A node that came and went while the client moved is absent as before, and nobody tells.
+            Watched::Absence => changes.next_back().is_some_and(|(_, trigger)| trigger.event != TreeEvent::Deleted),
+            Watched::Data | Watched::Children => changes.next().is_some(),
+        }
+    }
+}
+
+/// What a read that asked for it left a watch of.
+fn watched(ask: &Ask, answer: &Answer) -> Option<Watched> {
+    match (ask, answer) {
+        (_, Answer::Failed(_)) | (Ask::Write(_) | Ask::Sync, _) => None,
+        (_, Answer::Existence(None)) => Some(Watched::Absence),
+        (Ask::Read { read: Read::Children(_), .. }, _) => Some(Watched::Children),
+        _ => Some(Watched::Data),
+    }
+}
+
+fn is_of(watched: Watched, event: TreeEvent) -> bool {
+    match watched {
+        Watched::Data => event != TreeEvent::Child,
+        Watched::Absence => event != TreeEvent::Child,
+        Watched::Children => matches!(event, TreeEvent::Child | TreeEvent::Deleted),
+    }
+}

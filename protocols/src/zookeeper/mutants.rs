@@ -1,0 +1,96 @@
+//! What each mechanism is there for, and what must come of it without it.
+
+use seedbed_model::{Mutant, Outcome};
+
+/// A transaction says "one more" instead of which version.
+pub const RELATIVE_SET: &str = "relative-set";
+/// The processor looks at the tree as it is.
+pub const PRESENT_STATE: &str = "present-state";
+/// Sequence numbers are how many children there are.
+pub const SEQUENCE_FROM_CHILDREN: &str = "sequence-from-children";
+/// A session ends, and its ephemeral nodes stay.
+pub const EPHEMERALS_STAY: &str = "ephemerals-stay";
+/// A server answers reads before the client's earlier writes.
+pub const READS_OVERTAKE: &str = "reads-overtake";
+/// A server answers before it notifies.
+pub const WATCH_AFTER_STATE: &str = "watch-after-state";
+/// A client that moves leaves its watches behind.
+pub const WATCHES_STAY: &str = "watches-stay";
+/// A server takes clients that have seen more than it has.
+pub const STALE_SERVER: &str = "stale-server";
+/// A server answers a sync by itself.
+pub const SYNC_WITHOUT_FLUSH: &str = "sync-without-flush";
+/// A client takes what a greeting or an event says its server has applied for what it has been told of.
+pub const SEEN_BEFORE_EVENTS: &str = "seen-before-events";
+/// The leader takes writes of a session from wherever they come.
+pub const MOVED_UNCHECKED: &str = "moved-unchecked";
+/// A client holds the lock as soon as it has a place in the queue.
+pub const LOCK_UNLOOKED: &str = "lock-unlooked";
+/// Whoever waits for the lock waits for the first of the queue.
+pub const LOCK_HERDS: &str = "lock-herds";
+/// A create is prepared in a session whose end is outstanding.
+pub const ZK_1208_CREATE_AFTER_CLOSE: &str = "zk-1208-create-after-close";
+/// A refused multi takes with it what was outstanding of its nodes.
+pub const ZK_1624_LOST_ROLLBACK: &str = "zk-1624-lost-rollback";
+/// A replayed delete of what is gone says nothing to its parent.
+pub const ZK_3125_STALE_PZXID: &str = "zk-3125-stale-pzxid";
+/// The end of a session deletes what the replica knows of, not what the leader did.
+pub const ZK_3145_SESSION_WITHOUT_PATHS: &str = "zk-3145-session-without-paths";
+/// A replayed create sets its parent's counts back.
+pub const ZK_3249_REVERTED_COUNTS: &str = "zk-3249-reverted-counts";
+
+const fn falls(name: &'static str, removes: &'static str, property: &'static str) -> Mutant {
+    Mutant { name, removes, outcome: Outcome::Falls(property) }
+}
+
+/// See the module.
+pub const MUTANTS: &[Mutant] = &[
+    falls(RELATIVE_SET, "absolute versions in transactions, which may come twice (§4.1, §4.3)", "replicas-agree"),
+    falls(PRESENT_STATE, "the processor's view of outstanding transactions (§4.1)", "one-by-one"),
+    falls(SEQUENCE_FROM_CHILDREN, "the parent's count of creations behind sequential names (§2.1)", "numbers-once"),
+    falls(EPHEMERALS_STAY, "the deletion of ephemeral nodes with their session (§2.1)", "ephemerals-with-session"),
+    falls(READS_OVERTAKE, "a read's wait for the client's earlier writes (§2.3)", "fifo-client-order"),
+    falls(WATCH_AFTER_STATE, "the order of a notification and the answers after it (§4.4)", "watch-before-state"),
+    falls(WATCHES_STAY, "that a client that moves sets its watches again (§4.4)", "watch-before-state"),
+    falls(
+        SEEN_BEFORE_EVENTS,
+        "that a client counts as seen what answers say alone: events of the same state may still be behind (§4.4)",
+        "watch-before-state",
+    ),
+    falls(STALE_SERVER, "a server's comparison of its zxid with what the client has seen (§4.4)", "never-back"),
+    falls(SYNC_WITHOUT_FLUSH, "a sync's way through the leader (§4.4)", "sync-sees-all"),
+    falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "mutual-exclusion"),
+    falls(LOCK_HERDS, "step 4 of the lock, by which each waits for the one just before it (§2.4)", "no-herd"),
+    falls(
+        ZK_1208_CREATE_AFTER_CLOSE,
+        "that a session which is closing is closed to what comes behind (ZOOKEEPER-1208)",
+        "one-by-one",
+    ),
+    falls(
+        ZK_1624_LOST_ROLLBACK,
+        "the restoring of what was outstanding before a refused multi (ZOOKEEPER-1624)",
+        "one-by-one",
+    ),
+    falls(
+        ZK_3125_STALE_PZXID,
+        "the parent's pzxid in a deletion that comes again and finds no node (ZOOKEEPER-3125)",
+        "replicas-agree",
+    ),
+    falls(
+        ZK_3145_SESSION_WITHOUT_PATHS,
+        "the list of what a session's end deletes, in its transaction (ZOOKEEPER-3145)",
+        "replicas-agree",
+    ),
+    Mutant {
+        name: ZK_3249_REVERTED_COUNTS,
+        removes: "the comparison of a parent's counts with those of a create that comes again (ZOOKEEPER-3249)",
+        outcome: Outcome::Harmless(
+            "what it sets back, a later transaction sets right, where deletions that come again reach the parent",
+        ),
+    },
+    falls(
+        MOVED_UNCHECKED,
+        "the leader's comparison of a write's connection with the session's latest",
+        "fifo-client-order",
+    ),
+];

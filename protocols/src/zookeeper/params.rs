@@ -1,0 +1,119 @@
+//! Sizes.
+
+use seedbed_model::{Family, Mutant, Mutants, Span};
+use serde::{Deserialize, Serialize};
+
+use super::{ZooKeeper, mutants};
+
+/// What the servers stand on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BroadcastKind {
+    /// One node, which stands for Zab.
+    Atomic,
+}
+
+/// What clients do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// Batches of reads, writes, watches and syncs on few nodes, drawn for each operation.
+    Mixed,
+    /// The first client watches a node, reads it after a sync, and watches again; the others set it.
+    Watch,
+    /// Each watches a node, sets it twice without waiting, and reads it.
+    Cache,
+    /// Each sets a node around a multi that is refused, without waiting.
+    Multi,
+    /// By turns: watch a node; set it; read it.
+    Turns,
+    /// By turns: create an ephemeral sequential node and read its parent without waiting; end the session.
+    Register,
+    /// By turns: create a node; set its parent and delete it again, without waiting.
+    Child,
+    /// Locks without herd effect.
+    Lock,
+    /// Locks by a lock file.
+    SimpleLock,
+    /// Locks of both kinds, drawn for each operation.
+    Locks,
+}
+
+/// Sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// What the servers stand on.
+    pub broadcast: BroadcastKind,
+    /// How many servers. 1 to 9.
+    pub servers: u16,
+    /// How many clients. 1 to 30.
+    pub clients: u16,
+    /// What they do.
+    pub workload: Workload,
+    /// How many operations each client does.
+    pub operations: u32,
+    /// The timeout of sessions. 0s: no time passes, and `deposals`, `moves` and `expiries` bound what timeouts do.
+    pub session: Span,
+    /// How often a server says that it is there. Where time passes.
+    pub alive: Span,
+    /// Who was not heard of for so long leads no more. Above `alive`, and below two thirds of `session`.
+    pub patience: Span,
+    /// How often a leader is deposed that has not crashed.
+    pub deposals: u32,
+    /// How often each client may leave a server of its own accord.
+    pub moves: u32,
+    /// How many sessions each leader may expire.
+    pub expiries: u32,
+    /// How many snapshots each server begins, from one start to the next.
+    pub snapshots: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            broadcast: BroadcastKind::Atomic,
+            servers: 3,
+            clients: 2,
+            workload: Workload::Mixed,
+            operations: 4,
+            session: Span::ZERO,
+            alive: Span::millis(100),
+            patience: Span::millis(400),
+            deposals: 0,
+            moves: 0,
+            expiries: 0,
+            snapshots: 0,
+        }
+    }
+}
+
+impl Family for ZooKeeper {
+    type Protocol = ZooKeeper;
+    type Params = Params;
+    const NAME: &'static str = "zookeeper";
+    const SUMMARY: &'static str = "ZooKeeper, over an atomic broadcast (Hunt, Konar, Junqueira, Reed 2010)";
+
+    fn mutants() -> &'static [Mutant] {
+        mutants::MUTANTS
+    }
+
+    fn build(params: &Params, mutants: Mutants) -> Result<ZooKeeper, String> {
+        let Params { servers, clients, session, alive, patience, deposals, moves, expiries, .. } = params;
+        if !(1..=9).contains(servers) || !(1..=30).contains(clients) {
+            return Err(format!("servers {servers} and clients {clients}: 1 to 9 and 1 to 30 are possible"));
+        }
+        let is_timed = params.session > Span::ZERO;
+        if is_timed && deposals + moves + expiries > 0 {
+            return Err(
+                "deposals, moves and expiries are for session 0s: else timers do these things; leave them out".into()
+            );
+        }
+        if is_timed && (*alive == Span::ZERO || patience <= alive || patience.0 >= session.0 / 3 * 2) {
+            return Err(format!(
+                "alive {alive}, patience {patience}, session {session}: alive must be positive and below patience, which must be below two thirds of session"
+            ));
+        }
+        Ok(ZooKeeper { params: params.clone(), mutants })
+    }
+}

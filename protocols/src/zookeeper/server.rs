@@ -1,0 +1,306 @@
+//! A server: its replica, its clients, its place under a leader (§4.2 to §4.4).
+
+use std::collections::BTreeMap;
+
+use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Stream};
+
+use super::ZooKeeper;
+use super::clients::{Client, ClientState, FIRST};
+use super::leader::Leading;
+use super::message::{Asked, Decision, Entry, Forwarded, Kept, Message, Observation, Round, Timer, ToClient};
+use super::mutants::WATCH_AFTER_STATE;
+use super::snapshot::Scan;
+use super::tree::Tree;
+use super::txn::{Answer, Change};
+use super::watches::Watches;
+use crate::zab::message::Zxid;
+
+pub(super) type Cx<'a, 'b> = &'a mut Context<'b, ZooKeeper>;
+
+const SNAPSHOTS: Stream = Stream(0);
+
+/// A server's volatile state.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Server {
+    round: Round,
+    pub(super) tree: Tree,
+    /// How many transactions it has applied.
+    index: u32,
+    /// How many it must have applied again, before its tree is what it was.
+    fuzzy: u32,
+    pub(super) role: Role,
+    /// Whether it has got what it missed before it joined: nothing else counts before.
+    is_caught: bool,
+    /// The largest epoch that it has heard of.
+    epoch: u32,
+    pub(super) clients: BTreeMap<NodeId, Client>,
+    pub(super) watches: Watches,
+    /// A snapshot under way, and how many transactions came before it.
+    scan: Option<(Scan, u32)>,
+    /// How many snapshots it has begun.
+    scans: u32,
+}
+
+/// What a server is to the broadcast.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub(super) enum Role {
+    /// It knows of no leader, and serves nobody.
+    Looking,
+    /// It follows.
+    Following { leader: NodeId, epoch: u32, forwarded: u32 },
+    /// It leads.
+    Leading(Leading),
+}
+
+impl Server {
+    /// From what the disk holds: all since comes again.
+    pub fn start(kept: &Kept, nonce: Nonce, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> Server {
+        let has_snapshot = !kept.snapshot.nodes.is_empty();
+        let round = Round::before_first(nonce, cx.node().0).next();
+        let tree = if has_snapshot { kept.snapshot.restored() } else { zookeeper.first_tree() };
+        if has_snapshot {
+            cx.mark("restored");
+        }
+        if kept.end > kept.index {
+            cx.mark("restored-fuzzy");
+        }
+        cx.send(zookeeper.broadcast(), Message::Join { round, index: kept.index });
+        if zookeeper.is_timed() {
+            cx.set(Timer::Alive, zookeeper.params.alive);
+        }
+        Server {
+            round,
+            tree,
+            index: kept.index,
+            fuzzy: kept.end,
+            role: Role::Looking,
+            is_caught: false,
+            epoch: 0,
+            clients: BTreeMap::new(),
+            watches: Watches::default(),
+            scan: None,
+            scans: 0,
+        }
+    }
+
+    /// One input.
+    pub fn step(&mut self, input: Input<ZooKeeper>, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        match input {
+            Input::Message { from, message } => self.on_message(from, message, zookeeper, cx),
+            Input::Decision(Decision::Scan) => self.scan(cx),
+            Input::Decision(Decision::Expire(session)) => {
+                if let Role::Leading(leading) = &mut self.role {
+                    cx.mark("expired");
+                    leading.expire(session, &self.tree, zookeeper, cx);
+                }
+            }
+            Input::Timer(Timer::Session(session)) => {
+                if let Role::Leading(leading) = &mut self.role
+                    && leading.is_open(session, &self.tree)
+                {
+                    cx.mark("expired");
+                    leading.expire(session, &self.tree, zookeeper, cx);
+                }
+            }
+            Input::Timer(Timer::Alive) => {
+                cx.send(zookeeper.broadcast(), Message::Alive { round: self.round });
+                cx.set(Timer::Alive, zookeeper.params.alive);
+            }
+            Input::Durable(_) => cx.mark("snapshot"),
+            _ => cx.mark("input out of place"),
+        }
+    }
+
+    /// What is open.
+    pub fn decisions(&self, zookeeper: &ZooKeeper, offers: &mut Offers<'_, ZooKeeper>) {
+        if self.scan.is_some() || (self.scans < zookeeper.params.snapshots && self.tree.last() > Zxid::ZERO) {
+            offers.offer(Decision::Scan);
+        }
+        if let Role::Leading(leading) = &self.role {
+            leading.decisions(&self.tree, zookeeper, offers);
+        }
+    }
+
+    /// Whether a message can still do something.
+    pub fn awaits(&self, from: NodeId, message: &Message) -> bool {
+        match message {
+            Message::ToServer { connection, number, .. } => match self.clients.get(&from) {
+                Some(client) => {
+                    let is_open = client.state != ClientState::Closed;
+                    client.link.connection < *connection || (is_open && client.link.awaits(*connection, *number))
+                }
+                None => *number == FIRST,
+            },
+            Message::Forward { epoch, round, number, .. } => match &self.role {
+                Role::Leading(leading) if leading.epoch == *epoch => leading.awaits(from, *round, *number),
+                Role::Leading(leading) => leading.epoch < *epoch,
+                Role::Looking | Role::Following { .. } => *epoch > self.epoch,
+            },
+            Message::Validated { asked, .. } => self.clients.get(&asked.client).is_some_and(|client| {
+                client.link.connection == asked.connection && matches!(client.state, ClientState::Validating(..))
+            }),
+            Message::Catch { round, .. } => *round == self.round && !self.is_caught,
+            Message::Deliver { round, index, .. } => *round == self.round && *index >= self.index,
+            Message::Lead { round, epoch, .. } | Message::Follow { round, epoch, .. } => {
+                *round == self.round && *epoch > self.epoch
+            }
+            Message::Lost { round, epoch } => *round == self.round && *epoch >= self.epoch,
+            Message::Rejoin { round } => *round == self.round,
+            Message::ToClient { .. }
+            | Message::Propose { .. }
+            | Message::Join { .. }
+            | Message::Alive { .. }
+            | Message::Established { .. } => false,
+        }
+    }
+
+    /// Whether it has what comes before a message of the broadcast.
+    fn is_ready(&self, message: &Message) -> bool {
+        match message {
+            Message::Deliver { index, .. } | Message::Lead { index, .. } => self.is_caught && *index == self.index,
+            Message::Follow { .. } | Message::Lost { .. } => self.is_caught,
+            _ => true,
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        // Without a mark: what is not next has no effect at all.
+        if !self.awaits(from, &message) || !self.is_ready(&message) {
+            return;
+        }
+        match message {
+            Message::ToServer { connection, number, packet } => {
+                self.on_packet(from, connection, number, packet, zookeeper, cx)
+            }
+            Message::Forward { epoch, round, number, asked, what } => {
+                if let Role::Leading(leading) = &mut self.role
+                    && leading.epoch == epoch
+                    && leading.reads(from, round, number)
+                {
+                    leading.on_forward(from, asked, what, &self.tree, zookeeper, cx);
+                }
+            }
+            Message::Validated { asked, is_open } => self.on_validated(&asked, is_open, zookeeper, cx),
+            Message::Catch { entries, led, .. } => {
+                self.is_caught = true;
+                for entry in entries {
+                    self.deliver(entry, zookeeper, cx);
+                }
+                if let Some((leader, epoch)) = led {
+                    self.enter(epoch, Role::Following { leader, epoch, forwarded: 0 }, zookeeper, cx);
+                }
+            }
+            Message::Deliver { entry, .. } => self.deliver(entry, zookeeper, cx),
+            Message::Lead { epoch, .. } => {
+                let leading = Leading::new(epoch);
+                // Nobody knows when they were last heard of.
+                self.tree.sessions().iter().for_each(|session| leading.heard(*session, zookeeper, cx));
+                cx.send(zookeeper.broadcast(), Message::Established { epoch });
+                self.enter(epoch, Role::Leading(leading), zookeeper, cx);
+            }
+            Message::Follow { epoch, leader, .. } => {
+                self.enter(epoch, Role::Following { leader, epoch, forwarded: 0 }, zookeeper, cx);
+            }
+            Message::Lost { epoch, .. } => self.enter(epoch, Role::Looking, zookeeper, cx),
+            Message::Rejoin { .. } => {
+                cx.mark("rejoined");
+                self.enter(self.epoch, Role::Looking, zookeeper, cx);
+                self.is_caught = false;
+                self.round = self.round.next();
+                cx.send(zookeeper.broadcast(), Message::Join { round: self.round, index: self.index });
+            }
+            Message::ToClient { .. }
+            | Message::Propose { .. }
+            | Message::Join { .. }
+            | Message::Alive { .. }
+            | Message::Established { .. } => {
+                cx.mark("input out of place");
+            }
+        }
+    }
+
+    pub(super) fn forward(
+        &mut self,
+        client: NodeId,
+        number: u32,
+        what: Forwarded,
+        zookeeper: &ZooKeeper,
+        cx: Cx<'_, '_>,
+    ) {
+        let Some(connection) = self.clients.get(&client).map(|client| client.link.connection) else { return };
+        let asked = Asked { client, connection, number };
+        match &mut self.role {
+            Role::Looking => cx.mark("input out of place"),
+            Role::Leading(leading) => {
+                if let Some(is_open) = leading.on_forward(cx.node(), asked.clone(), what, &self.tree, zookeeper, cx) {
+                    self.on_validated(&asked, is_open, zookeeper, cx);
+                }
+            }
+            Role::Following { leader, epoch, forwarded } => {
+                *forwarded += 1;
+                let (leader, message) =
+                    (*leader, Message::Forward { epoch: *epoch, round: self.round, number: *forwarded, asked, what });
+                cx.send(leader, message);
+            }
+        }
+    }
+
+    /// "When a server processes a write request, it also sends out and clears notifications relative to any watch that
+    /// corresponds to that update. Servers process writes in order and do not process other writes or reads concurrently."
+    fn deliver(&mut self, entry: Entry, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.index += 1;
+        let (answer, triggers) = self.tree.apply(&entry.txn, &zookeeper.mutants);
+        if let Role::Leading(leading) = &mut self.role {
+            leading.applied(entry.txn.zxid);
+        }
+        if self.index >= self.fuzzy {
+            cx.observe(Observation::Applied { zxid: entry.txn.zxid, digest: self.tree.digest() });
+        }
+        let is_late = zookeeper.has(WATCH_AFTER_STATE);
+        if !is_late {
+            self.notify(&triggers, cx);
+        }
+        let answer = match entry.txn.change {
+            // A sync's null transaction.
+            Change::Check => Answer::Synced,
+            _ => answer,
+        };
+        if let Some(asked) = &entry.asked {
+            self.answer(asked, answer, cx);
+        }
+        if is_late {
+            self.notify(&triggers, cx);
+        }
+        if matches!(entry.txn.change, Change::CloseSession { .. }) {
+            self.ended(entry.txn.session, cx);
+        }
+        self.admit_all(zookeeper, cx);
+    }
+
+    /// Whoever follows another leader, or none, starts anew with its clients.
+    fn enter(&mut self, epoch: u32, role: Role, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.epoch = epoch;
+        self.role = role;
+        let is_open = |state: &ClientState| !matches!(state, ClientState::Closed | ClientState::Waiting(_));
+        let open = |(id, client): (&NodeId, &Client)| is_open(&client.state).then_some(*id);
+        let clients: Vec<NodeId> = self.clients.iter().filter_map(open).collect();
+        clients.into_iter().for_each(|client| self.close(client, ToClient::Closed, cx));
+        self.admit_all(zookeeper, cx);
+    }
+
+    fn scan(&mut self, cx: Cx<'_, '_>) {
+        let (mut scan, index) = self.scan.take().unwrap_or_else(|| {
+            self.scans += 1;
+            (Scan::begin(&self.tree), self.index)
+        });
+        scan.read_next(&self.tree);
+        if !scan.is_done() {
+            self.scan = Some((scan, index));
+            return;
+        }
+        if self.index > index {
+            cx.mark("fuzzy");
+        }
+        cx.persist(SNAPSHOTS, Kept { snapshot: scan.finish(), index, end: self.index });
+    }
+}
