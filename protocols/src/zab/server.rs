@@ -56,7 +56,7 @@ impl Server {
             current: disk.current,
             log: Part::new(Log::recover(disk)),
             round: Round::before_first(nonce, cx.node().0),
-            ballot: Ballot::default(),
+            ballot: Ballot::of(cx.node()),
             role: Role::Looking(Looking::default()),
             open: None,
             issued: 0,
