@@ -145,7 +145,7 @@ impl Protocol for Zab {
     fn step(&self, state: &mut State, input: Input<Self>, cx: &mut Context<'_, Self>) {
         match (state, input) {
             (State::Server(server), input) => server.step(input, self, cx),
-            (State::Oracle(oracle), Input::Message { from, message }) => oracle.on_message(from, message, cx),
+            (State::Oracle(oracle), Input::Message { from, message }) => oracle.on_message(from, message, self, cx),
             (State::Oracle(oracle), Input::Decision(decision)) => oracle.decide(decision, cx),
             (State::Oracle(_), _) => cx.mark("input out of place"),
         }
