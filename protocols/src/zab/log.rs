@@ -7,7 +7,7 @@
 use seedbed_model::{Canonical, Context, Stream};
 
 use super::message::{Observation, Record, Tree, Txn, Zxid};
-use super::mutants::ZK_3642;
+use super::mutants::{SNAPSHOT_OF_LOG, ZK_3642};
 use super::params::Disk;
 use super::{Params, Zab};
 
@@ -168,9 +168,14 @@ impl Log {
         }
         if snapshot_every > 0 && self.tree.count.is_multiple_of(snapshot_every) {
             cx.mark("snapshot");
-            self.persist(SNAPSHOTS, Record::Snapshot(self.tree), zab, cx);
+            self.persist(SNAPSHOTS, Record::Snapshot(self.snapshot(zab)), zab, cx);
         }
         txn
+    }
+
+    /// The state that a snapshot holds.
+    pub(super) fn snapshot(&self, zab: &Zab) -> Tree {
+        if zab.has(SNAPSHOT_OF_LOG) { self.tree.with(self.undelivered()) } else { self.tree }
     }
 
     /// A record of the log or of the snapshots is durable.

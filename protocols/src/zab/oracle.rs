@@ -7,7 +7,7 @@
 //! go on for ever.
 //!
 //! A server that restarts, or looks again for another reason, tells it, and it tells the other end of its connection. A leader
-//! whose followers left may go on believing for as long as it has not heard of it, while they elect another; who looks
+//! whose followers left gives up at some time, and may go on believing until then, while they elect another; who looks
 //! then may be sent to either, or wait for an election. That is decided when the oracle hears of the server: to decide later is to
 //! hear of it later.
 
@@ -46,7 +46,7 @@ enum Task {
     },
     Leading,
     Following(NodeId),
-    /// It is being told that it no longer hears this leader.
+    /// It is being told that it no longer hears this leader; a leader, that it hears no quorum.
     Parted(NodeId),
 }
 
@@ -68,6 +68,7 @@ impl Oracle {
         let before = self.seats.insert(from, Seat { round, doing: Task::Looking { current, last } });
         match before {
             Some(Seat { doing: Task::Leading, .. }) => self.dethrone(from, cx),
+            Some(Seat { doing: Task::Parted(leader), .. }) if leader == from => self.dethrone(from, cx),
             Some(Seat { doing: Task::Following(leader) | Task::Parted(leader), round }) if self.leads(leader) => {
                 cx.send(leader, Message::Gone { learner: from, connection: round });
             }
@@ -91,6 +92,12 @@ impl Oracle {
         }
     }
 
+    /// How many voters follow a leader.
+    fn followers(&self, leader: NodeId, zab: &Zab) -> usize {
+        let follows = |(node, seat): (&NodeId, &Seat)| zab.votes(*node) && seat.doing == Task::Following(leader);
+        self.seats.iter().filter(|entry| follows(*entry)).count()
+    }
+
     fn leads(&self, server: NodeId) -> bool {
         self.seats.get(&server).is_some_and(|seat| seat.doing == Task::Leading)
     }
@@ -104,6 +111,11 @@ impl Oracle {
     pub fn decisions(&self, zab: &Zab, offers: &mut Offers<'_, Zab>) {
         for leader in self.electable(zab) {
             offers.offer(Decision::Elect(leader));
+        }
+        for leader in
+            self.seats.keys().filter(|node| self.leads(**node) && self.followers(**node, zab) + 1 < zab.quorum())
+        {
+            offers.offer(Decision::TimeOut(*leader));
         }
         if self.timeouts > 0 {
             for (learner, seat) in &self.seats {
@@ -119,14 +131,16 @@ impl Oracle {
         match decision {
             Decision::Elect(leader) => self.elect(leader, cx),
             Decision::TimeOut(learner) => {
-                cx.mark("timed-out");
-                self.timeouts -= 1;
-                if let Some(Seat { round, doing }) = self.seats.get_mut(&learner)
-                    && let Task::Following(leader) = *doing
-                {
+                let Some(Seat { round, doing }) = self.seats.get_mut(&learner) else { return };
+                if let Task::Following(leader) = *doing {
+                    cx.mark("timed-out");
+                    self.timeouts -= 1;
                     *doing = Task::Parted(leader);
-                    cx.send(learner, Message::Lost { connection: *round });
+                } else {
+                    cx.mark("deposed");
+                    *doing = Task::Parted(learner);
                 }
+                cx.send(learner, Message::Lost { connection: *round });
             }
             Decision::Issue => cx.mark("input out of place"),
         }
