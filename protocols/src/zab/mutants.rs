@@ -89,7 +89,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         Outcome::Falls("led-again"),
     ),
     mutant(NO_ABDICATION, "the comparison of a leader's history with those of its followers (Zab, phase 1)", LOST),
-    mutant(HASTY_LEADER, "a leader's wait for a quorum with its history (Zab, phase 2)", LOST),
+    mutant(
+        HASTY_LEADER,
+        "a leader's wait for a quorum with its history (Zab, phase 2)",
+        Outcome::Falls("primary-integrity"),
+    ),
     mutant(
         PROPOSAL_TO_ACKED,
         "proposals to followers that were sent NEWLEADER and have not answered (a mistake of the published specification)",
@@ -132,11 +136,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "the first counter of an epoch, by which a learner sees that nothing is missing before it (Zab §3: counters begin anew)",
         Outcome::Falls("primary-order"),
     ),
-    mutant(
-        LOG_DELIVERED,
-        "a restarted server's wait for a leader before it delivers what it has logged",
-        Outcome::Falls("primary-integrity"),
-    ),
+    mutant(LOG_DELIVERED, "a restarted server's wait for a leader before it delivers what it has logged", LOST),
     mutant(
         SNAPSHOT_OF_LOG,
         "the end of a snapshot, written or sent, at what is delivered (ZooKeeper §4.3)",
