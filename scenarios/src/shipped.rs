@@ -9,6 +9,7 @@ use seedbed_protocols::fatlease::FaTLease;
 use seedbed_protocols::leasing::Leasing;
 use seedbed_protocols::paxos::group::ManagerGroup;
 use seedbed_protocols::seqpair::SeqPair;
+use seedbed_protocols::zab::Zab;
 
 use crate::files;
 use crate::registry::Registry;
@@ -116,6 +117,26 @@ pub fn shipped() -> Registry {
                 "paused-leader",
                 "slow-disks",
                 "steady"
+            ]
+        ))
+        .with::<Zab>(files!(
+            "../zab",
+            check,
+            [
+                "behind-a-snapshot",
+                "contested",
+                "lan-takeover",
+                "late-observers",
+                "leader-crash",
+                "oracle",
+                "oracle-anyone",
+                "partitioned-leader",
+                "restless",
+                "rolling-restarts",
+                "slow-disks",
+                "slow-snapshots",
+                "steady",
+                "torn-tails"
             ]
         ))
 }

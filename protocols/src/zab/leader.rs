@@ -267,7 +267,7 @@ impl Server {
 
     /// A quorum has the leader's history and its epoch, durably; the leader is one of them once its own disk is as far.
     fn establish_if_synchronized(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
-        let is_durable = self.log.is_durable() || zab.has(OWN_UNSYNCED);
+        let is_durable = self.log.is_durable(zab) || zab.has(OWN_UNSYNCED);
         let leader = leader!(self);
         let is_synchronizing = leader.phase == Phase::Synchronization;
         let synchronized = |stage: &Stage| matches!(stage, Stage::Synchronized { .. });

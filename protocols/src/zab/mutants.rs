@@ -44,6 +44,8 @@ pub const HASTY_BROADCAST: &str = "broadcast-before-establishment";
 pub const NUMBER_REUSED: &str = "number-of-delivered";
 /// A new leader goes on counting where the one before it ended.
 pub const COUNTER_KEPT: &str = "counter-goes-on";
+/// A learner enters an epoch before what it truncated is durably gone.
+pub const TRUNC_BEFORE_FSYNC: &str = "trunc-before-fsync";
 /// A server that restarts takes all that it has logged for delivered.
 pub const LOG_DELIVERED: &str = "log-delivered-at-restart";
 /// A snapshot has what is logged, delivered or not.
@@ -135,6 +137,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         COUNTER_KEPT,
         "the first counter of an epoch, by which a learner sees that nothing is missing before it (Zab §3: counters begin anew)",
         Outcome::Falls("primary-order"),
+    ),
+    mutant(
+        TRUNC_BEFORE_FSYNC,
+        "the wait for TRUNC to be durable before currentEpoch: a crash brings back what was given up, under the epoch that gave it up",
+        Outcome::Falls("primary-integrity"),
     ),
     mutant(LOG_DELIVERED, "a restarted server's wait for a leader before it delivers what it has logged", LOST),
     mutant(
