@@ -46,16 +46,6 @@ fn two_transactions_and_two_timeouts() {
     assert_exhausted(&bound(2, 2, 0), &["timed-out", "re-established", "inherited", "quorum-lost"]);
 }
 
-/// Two transactions, a broken connection and a crash.
-#[test]
-#[ignore = "more states than CI has time for: .ci/run --full, in its step sweeps"]
-fn two_transactions_a_timeout_and_a_crash() {
-    assert_exhausted(
-        &bound(2, 1, 1),
-        &["crashed", "timed-out", "recovered", "re-established", "inherited", "outdated"],
-    );
-}
-
 /// A crash with the unsynced tails of all three streams lost: each delivery writes a snapshot, and nobody keeps what it has delivered.
 #[test]
 #[ignore = "more states than CI has time for: .ci/run --full, in its step sweeps"]
