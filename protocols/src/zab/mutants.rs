@@ -155,7 +155,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
          comes back when it restarts (ZOOKEEPER-2845)",
         LOST,
     ),
-    mutant(ZK_3642, "the write of SNAP's snapshot before a learner counts it as its own (ZOOKEEPER-3642)", LOST),
+    mutant(ZK_3642, "the write of SNAP's snapshot before a learner counts it as its own (ZOOKEEPER-3642)", ORDER),
     mutant(ZK_3911, "the write of NEWLEADER's history before its ACK, instead of at UPTODATE (ZOOKEEPER-3911)", LOST),
     mutant(ZK_4643, "the write of NEWLEADER's history before currentEpoch (ZOOKEEPER-4643)", LOST),
     mutant(
