@@ -9,14 +9,17 @@ use seedbed_protocols::fatlease::FaTLease;
 use seedbed_protocols::leasing::Leasing;
 use seedbed_protocols::paxos::group::ManagerGroup;
 use seedbed_protocols::seqpair::SeqPair;
+use seedbed_protocols::zab::Zab;
+use seedbed_protocols::zookeeper::recorded;
 
 use crate::files;
-use crate::registry::Registry;
+use crate::registry::{Registry, Unlike};
 
 /// The shipped protocols, called as `cargo seedbed`.
 pub fn shipped() -> Registry {
     Registry::new()
         .command("cargo seedbed")
+        .recordings(compared)
         .with::<Echo>(files!("../echo", check, ["lossy", "quiet"]))
         .with::<LeaseTimers>(files!("../lease-timers", check, ["clock-beyond-bound", "crash", "drift"]))
         .with::<LeaseStamps>(files!("../lease-stamps", check, ["clock-beyond-bound", "crash", "jumps", "offsets"]))
@@ -119,4 +122,35 @@ pub fn shipped() -> Registry {
                 "steady"
             ]
         ))
+        .with::<Zab>(files!(
+            "../zab",
+            check,
+            [
+                "behind-a-snapshot",
+                "contested",
+                "lan-takeover",
+                "late-observers",
+                "leader-crash",
+                "oracle",
+                "oracle-anyone",
+                "partitioned-leader",
+                "restless",
+                "rolling-restarts",
+                "slow-disks",
+                "slow-snapshots",
+                "steady",
+                "torn-tails"
+            ]
+        ))
+}
+
+/// Recordings are of Apache ZooKeeper.
+fn compared(file: &str, text: &str) -> Result<String, Unlike> {
+    match recorded::compare(file, text) {
+        Ok(recorded::Agreement { operations, watches, nodes }) => {
+            Ok(format!("{operations} operations, {watches} watches that fired, {nodes} nodes at the end"))
+        }
+        Err(why @ recorded::Error::Malformed { .. }) => Err(Unlike::Malformed(why.to_string())),
+        Err(why @ recorded::Error::Differs { .. }) => Err(Unlike::Differs(why.to_string())),
+    }
 }

@@ -22,9 +22,10 @@ pub struct Ballot {
     pub vote: Vote,
 }
 
-impl Default for Ballot {
-    fn default() -> Self {
-        Ballot { election: 0, vote: Vote { epoch: 0, zxid: Zxid::ZERO, leader: NodeId(0) } }
+impl Ballot {
+    /// Before any election.
+    pub(super) fn of(server: NodeId) -> Self {
+        Ballot { election: 0, vote: Vote { epoch: 0, zxid: Zxid::ZERO, leader: server } }
     }
 }
 
@@ -160,7 +161,7 @@ impl Server {
     /// For itself; an observer's vote is not counted, and less than any.
     fn own_vote(&self, zab: &Zab, cx: Cx<'_, '_>) -> Vote {
         if !zab.votes(cx.node()) {
-            return Ballot::default().vote;
+            return Ballot::of(NodeId(0)).vote;
         }
         Vote { epoch: self.current, zxid: self.log.last(), leader: cx.node() }
     }

@@ -56,9 +56,14 @@ enum Stage {
 }
 
 impl Leader {
-    /// Whether it broadcasts.
+    /// Whether it is established.
     pub fn is_established(&self) -> bool {
         self.phase == Phase::Broadcast
+    }
+
+    /// Whether it broadcasts.
+    pub(super) fn broadcasts(&self, zab: &Zab) -> bool {
+        self.is_established() || zab.has(HASTY_BROADCAST) && self.phase == Phase::Synchronization
     }
 
     /// Whether this is the learner's connection.
@@ -157,7 +162,7 @@ impl Server {
         let own = self.accepted;
         let leader = leader!(self);
         if leader.phase != Phase::Gathering {
-            if accepted > own && !zab.has(EPOCH_KEPT) {
+            if accepted > own && !zab.has(EPOCH_KEPT) && !zab.has(OLD_EPOCH) {
                 cx.mark("outdated");
                 return self.look(zab, cx);
             }
@@ -262,7 +267,7 @@ impl Server {
 
     /// A quorum has the leader's history and its epoch, durably; the leader is one of them once its own disk is as far.
     fn establish_if_synchronized(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
-        let is_durable = self.log.is_durable() || zab.has(OWN_UNSYNCED);
+        let is_durable = self.log.is_durable(zab) || zab.has(OWN_UNSYNCED);
         let leader = leader!(self);
         let is_synchronizing = leader.phase == Phase::Synchronization;
         let synchronized = |stage: &Stage| matches!(stage, Stage::Synchronized { .. });
@@ -276,9 +281,7 @@ impl Server {
         leader!(self).phase = Phase::Broadcast;
         let history = self.log.tree.with(self.log.undelivered());
         cx.observe(Observation::Established { epoch: self.accepted, history });
-        while !self.log.undelivered().is_empty() {
-            self.deliver(zab, cx);
-        }
+        self.deliver_all(zab, cx);
         for learner in leader!(self).at(|stage| matches!(stage, Stage::Synchronized { .. })) {
             self.bring_up_to_date(learner, zab, cx);
         }
@@ -295,10 +298,12 @@ impl Server {
     pub(super) fn propose(&mut self, value: Value, zab: &Zab, cx: Cx<'_, '_>) {
         let epoch = self.accepted;
         let leader = leader!(self);
-        if !leader.is_established() {
+        if !leader.broadcasts(zab) {
             return cx.mark("request before establishment");
         }
-        let txn = Txn { zxid: self.log.last().next_in(epoch), value };
+        let last = if zab.has(NUMBER_REUSED) { self.log.tree.last } else { self.log.last() };
+        let zxid = if zab.has(COUNTER_KEPT) { Zxid { epoch, counter: last.counter + 1 } } else { last.next_in(epoch) };
+        let txn = Txn { zxid, value };
         cx.observe(Observation::Proposed(txn));
         self.log.append(txn, zab, cx);
         let to = leader.at(|stage| match stage {
@@ -394,7 +399,8 @@ impl super::log::Log {
             return (Mode::Diff, Vec::new());
         }
         if last < self.base.last && !zab.has(DIFF_FOR_SNAP) {
-            return (Mode::Snap(self.tree), self.after(self.tree.last));
+            let tree = self.snapshot(zab);
+            return (Mode::Snap(tree), self.after(tree.last));
         }
         if self.has(last) || last < self.base.last {
             return (Mode::Diff, self.after(last));

@@ -177,7 +177,7 @@ impl Server {
     fn enter_if_logged(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
         let epoch = self.accepted;
         let learner = learner!(self);
-        let waits = !self.log.is_durable() && !zab.has(ZK_4646) && !zab.has(ZK_3911);
+        let waits = !self.log.is_durable(zab) && !zab.has(ZK_4646) && !zab.has(ZK_3911);
         let holds = learner.held.is_some() && !zab.has(ZK_3911);
         if learner.stage != Stage::Logging || waits || holds {
             return;

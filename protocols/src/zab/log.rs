@@ -7,7 +7,7 @@
 use seedbed_model::{Canonical, Context, Stream};
 
 use super::message::{Observation, Record, Tree, Txn, Zxid};
-use super::mutants::ZK_3642;
+use super::mutants::{SNAPSHOT_OF_LOG, TRUNC_BEFORE_FSYNC, ZK_3642};
 use super::params::Disk;
 use super::{Params, Zab};
 
@@ -64,6 +64,8 @@ pub struct Log {
     pub tree: Tree,
     /// The end of what is durable, once all that was truncated durably is.
     pub durable: Zxid,
+    /// How many truncations are on their way to the disk: a crash may keep what was logged before one, and lose the truncation.
+    truncations: u32,
     /// What this step wrote on a disk that takes no time. Empty between steps.
     instant: Vec<Record>,
 }
@@ -78,6 +80,7 @@ impl Log {
             txns: disk.log.clone(),
             tree: disk.snapshot,
             durable: Zxid::ZERO,
+            truncations: 0,
             instant: Vec::new(),
         };
         log.durable = log.last();
@@ -109,9 +112,9 @@ impl Log {
         self.txns.iter().filter(|txn| txn.zxid > zxid).copied().collect()
     }
 
-    /// Whether everything written is durable.
-    pub fn is_durable(&self) -> bool {
-        self.durable == self.last()
+    /// Whether everything written is durable, and everything given up is gone.
+    pub fn is_durable(&self, zab: &Zab) -> bool {
+        self.durable == self.last() && (self.truncations == 0 || zab.has(TRUNC_BEFORE_FSYNC))
     }
 
     /// Writes a record.
@@ -141,6 +144,7 @@ impl Log {
             // Only where a mechanism is missing: what was delivered is taken back.
             self.tree = self.base.with(&self.txns);
         }
+        self.truncations += 1;
         self.persist(LOG, Record::Truncate(end), zab, cx);
         cx.observe(Observation::Truncated(removed));
     }
@@ -168,9 +172,14 @@ impl Log {
         }
         if snapshot_every > 0 && self.tree.count.is_multiple_of(snapshot_every) {
             cx.mark("snapshot");
-            self.persist(SNAPSHOTS, Record::Snapshot(self.tree), zab, cx);
+            self.persist(SNAPSHOTS, Record::Snapshot(self.snapshot(zab)), zab, cx);
         }
         txn
+    }
+
+    /// The state that a snapshot holds.
+    pub(super) fn snapshot(&self, zab: &Zab) -> Tree {
+        if zab.has(SNAPSHOT_OF_LOG) { self.tree.with(self.undelivered()) } else { self.tree }
     }
 
     /// A record of the log or of the snapshots is durable.
@@ -179,7 +188,10 @@ impl Log {
             // One from before a snapshot that was taken over meanwhile.
             Record::Append(txn) if txn.zxid <= self.base.last => self.durable = self.durable.max(txn.zxid),
             Record::Append(txn) => self.durable = txn.zxid,
-            Record::Truncate(end) => self.durable = *end,
+            Record::Truncate(end) => {
+                self.durable = *end;
+                self.truncations -= 1;
+            }
             Record::Snapshot(tree) => self.durable = self.durable.max(tree.last),
             Record::Accepted(_) | Record::Current(_) => {}
         }

@@ -262,7 +262,7 @@ pub enum Message {
         /// The leader's round.
         term: Round,
     },
-    /// From the oracle, to a learner: the connection is broken.
+    /// From the oracle, to a learner: the connection is broken. To a leader: no quorum hears it.
     Lost {
         /// Which.
         connection: Round,
@@ -317,7 +317,7 @@ pub enum Decision {
     Issue,
     /// At the oracle: this server is to lead.
     Elect(NodeId),
-    /// At the oracle: this server and its leader no longer hear each other.
+    /// At the oracle: this server and its leader no longer hear each other; a leader, that no quorum follows it.
     TimeOut(NodeId),
 }
 

@@ -26,6 +26,9 @@
 //!   `zk-4643-epoch-before-log`), and no proposal is acknowledged before (`ack-before-epoch`): a server's log counts for as much
 //!   as the epoch that it is under. That holds for the leader itself: a quorum of followers may establish it before its own disk
 //!   has the epoch, and its log does not count until then (`own-log-before-epoch`; the explorer found it).
+//! - A truncation counts as history that is written: what was given up may have been on its way to the disk before it, and a crash
+//!   that keeps the one and loses the other brings it back under the new epoch (`trunc-before-fsync`; the explorer found it, with
+//!   three restarts).
 //! - An ACK says that all up to its zxid is durable. Packets come in order, so it is an ACK for each.
 //! - A history before establishment is delivered when its leader is established, not before: a snapshot then never holds what is
 //!   not committed, and TRUNC never reaches into one.
@@ -145,7 +148,7 @@ impl Protocol for Zab {
     fn step(&self, state: &mut State, input: Input<Self>, cx: &mut Context<'_, Self>) {
         match (state, input) {
             (State::Server(server), input) => server.step(input, self, cx),
-            (State::Oracle(oracle), Input::Message { from, message }) => oracle.on_message(from, message, cx),
+            (State::Oracle(oracle), Input::Message { from, message }) => oracle.on_message(from, message, self, cx),
             (State::Oracle(oracle), Input::Decision(decision)) => oracle.decide(decision, cx),
             (State::Oracle(_), _) => cx.mark("input out of place"),
         }

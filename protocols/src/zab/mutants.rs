@@ -10,7 +10,7 @@ pub const ACK_BEFORE_FSYNC: &str = "ack-before-fsync";
 pub const OWN_UNSYNCED: &str = "own-log-unsynced";
 /// A follower promises an epoch before it is durable.
 pub const PROMISE_BEFORE_FSYNC: &str = "promise-before-fsync";
-/// A follower accepts an epoch below the one that it promised.
+/// A follower is proposed an epoch below the one that it promised, and accepts it.
 pub const OLD_EPOCH: &str = "old-epoch-accepted";
 /// A follower is not told to truncate.
 pub const NO_TRUNC: &str = "no-trunc";
@@ -38,6 +38,18 @@ pub const OWN_BEFORE_EPOCH: &str = "own-log-before-epoch";
 pub const LOG_BEFORE_SNAPSHOT: &str = "log-before-snapshot";
 /// A leader stays although a follower has accepted a later epoch.
 pub const EPOCH_KEPT: &str = "outdated-leader-stays";
+/// A leader broadcasts before it is established.
+pub const HASTY_BROADCAST: &str = "broadcast-before-establishment";
+/// A leader numbers what it proposes after what it has delivered.
+pub const NUMBER_REUSED: &str = "number-of-delivered";
+/// A new leader goes on counting where the one before it ended.
+pub const COUNTER_KEPT: &str = "counter-goes-on";
+/// A learner enters an epoch before what it truncated is durably gone.
+pub const TRUNC_BEFORE_FSYNC: &str = "trunc-before-fsync";
+/// A server that restarts takes all that it has logged for delivered.
+pub const LOG_DELIVERED: &str = "log-delivered-at-restart";
+/// A snapshot has what is logged, delivered or not.
+pub const SNAPSHOT_OF_LOG: &str = "snapshot-of-log";
 /// ZOOKEEPER-2845.
 pub const ZK_2845: &str = "zk-2845-retained-database";
 /// ZOOKEEPER-3642.
@@ -53,11 +65,6 @@ const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> 
     Mutant { name, removes, outcome }
 }
 
-/// Why no shipped bound and no scenario sees a mutant: not that none could.
-const BETWEEN_LEADERS: &str = "within these bounds: it takes a server that goes from one leader to another while both gather followers, and a crash or a lost \
-     epoch in between; with one oracle a second leader is elected after the first gave up";
-const MOST_RECENT: &str = "within these bounds: whoever is as recent as a quorum has all that is committed, and elections here know what they elect; it takes \
-     votes that are out of date";
 const LOST: Outcome = Outcome::Falls("committed-survives");
 const ORDER: Outcome = Outcome::Falls("total-order");
 
@@ -69,11 +76,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         LOST,
     ),
     mutant(OWN_UNSYNCED, "a leader's wait for its own disk before it counts itself", LOST),
-    mutant(PROMISE_BEFORE_FSYNC, "the write of acceptedEpoch before ACKEPOCH", Outcome::Harmless(BETWEEN_LEADERS)),
+    mutant(PROMISE_BEFORE_FSYNC, "the write of acceptedEpoch before ACKEPOCH", Outcome::Falls("leadership")),
     mutant(
         OLD_EPOCH,
-        "the refusal of epochs below the accepted one (Zab, phase 1)",
-        Outcome::Harmless(BETWEEN_LEADERS),
+        "the comparison of a leader's epoch with the one that a follower has accepted, by either (Zab, phase 1)",
+        Outcome::Falls("epochs-grow"),
     ),
     mutant(NO_TRUNC, "TRUNC: a follower gives up what the leader does not have", ORDER),
     mutant(DIFF_FOR_SNAP, "SNAP: a follower too far behind takes the leader's state", ORDER),
@@ -83,12 +90,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "the comparison of votes by epoch and zxid: safe, as a leader that is not most recent abdicates, but nobody else is elected",
         Outcome::Falls("led-again"),
     ),
+    mutant(NO_ABDICATION, "the comparison of a leader's history with those of its followers (Zab, phase 1)", LOST),
     mutant(
-        NO_ABDICATION,
-        "the comparison of a leader's history with those of its followers (Zab, phase 1)",
-        Outcome::Harmless(MOST_RECENT),
+        HASTY_LEADER,
+        "a leader's wait for a quorum with its history (Zab, phase 2)",
+        Outcome::Falls("primary-integrity"),
     ),
-    mutant(HASTY_LEADER, "a leader's wait for a quorum with its history (Zab, phase 2)", LOST),
     mutant(
         PROPOSAL_TO_ACKED,
         "proposals to followers that were sent NEWLEADER and have not answered (a mistake of the published specification)",
@@ -117,12 +124,38 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(LOG_BEFORE_SNAPSHOT, "the wait for SNAP's snapshot to be durable before the log goes on after it", ORDER),
     mutant(
+        HASTY_BROADCAST,
+        "a leader's wait for its establishment before it broadcasts (Zab, phase 3)",
+        Outcome::Falls("integrity"),
+    ),
+    mutant(
+        NUMBER_REUSED,
+        "the count of what is proposed and not delivered yet, in the next zxid (Zab §3)",
+        Outcome::Falls("zxid-once"),
+    ),
+    mutant(
+        COUNTER_KEPT,
+        "the first counter of an epoch, by which a learner sees that nothing is missing before it (Zab §3: counters begin anew)",
+        Outcome::Falls("primary-order"),
+    ),
+    mutant(
+        TRUNC_BEFORE_FSYNC,
+        "the wait for TRUNC to be durable before currentEpoch: a crash brings back what was given up, under the epoch that gave it up",
+        Outcome::Falls("primary-integrity"),
+    ),
+    mutant(LOG_DELIVERED, "a restarted server's wait for a leader before it delivers what it has logged", LOST),
+    mutant(
+        SNAPSHOT_OF_LOG,
+        "the end of a snapshot, written or sent, at what is delivered (ZooKeeper §4.3)",
+        Outcome::Falls("same-tree"),
+    ),
+    mutant(
         ZK_2845,
         "the truncation of the log where a server that looks for a leader keeps its delivered state: what it logged and gave up \
          comes back when it restarts (ZOOKEEPER-2845)",
         LOST,
     ),
-    mutant(ZK_3642, "the write of SNAP's snapshot before a learner counts it as its own (ZOOKEEPER-3642)", LOST),
+    mutant(ZK_3642, "the write of SNAP's snapshot before a learner counts it as its own (ZOOKEEPER-3642)", ORDER),
     mutant(ZK_3911, "the write of NEWLEADER's history before its ACK, instead of at UPTODATE (ZOOKEEPER-3911)", LOST),
     mutant(ZK_4643, "the write of NEWLEADER's history before currentEpoch (ZOOKEEPER-4643)", LOST),
     mutant(

@@ -48,6 +48,8 @@ pub struct Params {
     pub timeouts: u32,
     /// How often the oracle elects.
     pub elections: u32,
+    /// Whether the oracle elects any server that looks, however old its history is, as long as a quorum looks.
+    pub elects_anyone: bool,
     /// So many delivered transactions are kept for learners that lack them (commitLogCount); others need a snapshot.
     pub window: u32,
     /// A snapshot is written after so many deliveries (snapCount). 0: never.
@@ -79,6 +81,7 @@ impl Default for Params {
             operations: 0,
             timeouts: 0,
             elections: 3,
+            elects_anyone: false,
             window: 500,
             snapshot_every: 0,
             ping: Span::millis(500),
@@ -106,6 +109,9 @@ impl Params {
         }
         if *election == Election::Fast && *timeouts > 0 {
             return Err("timeouts: with election \"fast\" timers break connections; leave it out".into());
+        }
+        if *election == Election::Fast && self.elects_anyone {
+            return Err("elects-anyone: with election \"fast\" servers elect; leave it out".into());
         }
         if *election == Election::Oracle && (self.progress > Span::ZERO || self.takeover > Span::ZERO) {
             return Err("progress and takeover need election \"fast\": an oracle takes any time".into());

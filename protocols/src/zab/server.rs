@@ -8,7 +8,7 @@ use super::leader::Leader;
 use super::learner::Learner;
 use super::log::{Durable, EPOCHS, Log};
 use super::message::{Answer, Decision, Doing, Message, Observation, Packet, Record, Round, Timer, Value};
-use super::mutants::ZK_2845;
+use super::mutants::{LOG_DELIVERED, ZK_2845};
 
 /// A server's volatile state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -56,11 +56,14 @@ impl Server {
             current: disk.current,
             log: Part::new(Log::recover(disk)),
             round: Round::before_first(nonce, cx.node().0),
-            ballot: Ballot::default(),
+            ballot: Ballot::of(cx.node()),
             role: Role::Looking(Looking::default()),
             open: None,
             issued: 0,
         };
+        if zab.has(LOG_DELIVERED) {
+            server.deliver_all(zab, cx);
+        }
         server.search(zab, cx);
         server
     }
@@ -186,7 +189,7 @@ impl Server {
     /// A client's operation: to the leader, through the connection if that is another.
     fn on_operation(&mut self, op: OpId, value: Value, zab: &Zab, cx: Cx<'_, '_>) {
         match &mut self.role {
-            Role::Leading(leader) if leader.is_established() => {
+            Role::Leading(leader) if leader.broadcasts(zab) => {
                 self.open = Some(op);
                 self.propose(value, zab, cx);
             }
@@ -201,7 +204,7 @@ impl Server {
     /// The decisions.
     pub fn decisions(&self, zab: &Zab, offers: &mut Offers<'_, Zab>) {
         let Role::Leading(leader) = &self.role else { return };
-        if leader.is_established() && self.issued < zab.params.transactions {
+        if leader.broadcasts(zab) && self.issued < zab.params.transactions {
             offers.offer(Decision::Issue);
         }
     }
@@ -267,6 +270,13 @@ impl Server {
     pub(super) fn enter(&mut self, epoch: u32, zab: &Zab, cx: Cx<'_, '_>) {
         self.current = epoch;
         self.log.persist(EPOCHS, Record::Current(epoch), zab, cx);
+    }
+
+    /// Delivers all of the history.
+    pub(super) fn deliver_all(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
+        while !self.log.undelivered().is_empty() {
+            self.deliver(zab, cx);
+        }
     }
 
     /// Delivers the next transaction, and tells the client that waits for it.

@@ -85,6 +85,7 @@ fn parameters_that_make_no_sense_are_refused() {
         "sync-limit 500ms must be above ping 500ms, and init-limit 5s above finalize-wait 200ms"
     );
     assert!(refusal(Params { timeouts: 1, ..whole() }).starts_with("timeouts"));
+    assert!(refusal(Params { elects_anyone: true, ..whole() }).starts_with("elects-anyone"));
     assert!(refusal(Params { election: Election::Oracle, operations: 1, ..whole() }).starts_with("operations"));
     assert!(refusal(Params { election: Election::Oracle, progress: Span::secs(1), ..whole() }).starts_with("progress"));
 }

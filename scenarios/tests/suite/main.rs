@@ -16,6 +16,7 @@ mod orders;
 mod pages;
 mod pins;
 mod promises;
+mod recordings;
 mod second_opinion;
 mod shards;
 mod shrinking;
