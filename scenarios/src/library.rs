@@ -58,7 +58,13 @@ impl<'r> Library<'r> {
     /// If the folder is none, or has folders that no protocol is named after.
     pub(crate) fn new(registry: &'r Registry, folder: Option<PathBuf>) -> Result<Self, BadInput> {
         if let Some(folder) = &folder {
-            for sub in listed(folder)?.into_iter().filter(|path| path.is_dir()) {
+            let subs: Vec<PathBuf> = listed(folder)?.into_iter().filter(|path| path.is_dir()).collect();
+            if subs.is_empty() {
+                let advice =
+                    "no scenario is in it: they lie in folders of their protocols' names, <protocol>/<scenario>.toml";
+                return Err(BadInput::file(folder.display().to_string(), advice));
+            }
+            for sub in subs {
                 registry
                     .entry(&stem(&sub))
                     .map_err(|error| BadInput::file(sub.display().to_string(), error.to_string()))?;

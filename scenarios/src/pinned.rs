@@ -97,6 +97,12 @@ pub(crate) fn compare(pin: &Pin, again: &Again) -> Verdict {
     if let Some((step, why)) = drift(pin, again) {
         return Verdict::new("drifted", format!("drifted at step {}: {why}", step + 1));
     }
+    if let (None, Some(fell)) = (property, again.violations.first()) {
+        return Verdict::new(
+            "drifted",
+            format!("drifted: nothing fell, by the pin, which has no `violation`; {fell} falls"),
+        );
+    }
     if !fell {
         let property = property.unwrap_or_default();
         return Verdict::new("gone", format!("gone: every step happens, but {property} does not fall"));

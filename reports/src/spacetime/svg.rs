@@ -10,7 +10,7 @@ use crate::svg::{escaped, shortened};
 /// All in pixels.
 const LANE: usize = 250;
 const ROW: usize = 24;
-const LEFT: usize = 150;
+const LEFT: usize = 190;
 const TOP: usize = 64;
 /// Bars of timers lie beside their lane, so far apart.
 const BAR_STEP: usize = 7;

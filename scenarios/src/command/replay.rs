@@ -106,6 +106,9 @@ pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Conso
         log();
     }
     match args.seed {
+        Some(_) if Path::new(&args.what).is_file() => {
+            Err(BadInput::flag(format!("--seed: {} is a file, which holds its own run; leave out --seed", args.what)))
+        }
         Some(seed) => replay_seed(registry, args, seed, console),
         None if args.planned.plan.is_some() || args.write_plan.is_some() => {
             Err(BadInput::flag("--plan and --write-plan: a plan belongs to a scenario's seed; add --seed N"))

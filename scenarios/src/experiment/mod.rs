@@ -367,6 +367,9 @@ fn known(shows: &Spanned<Shows>, lines: &[Line], plots: &[PlotEntry], source: &S
             source.at(shows.span(), "write `least`, `most` or both, and one of `minus` and `percent-of` at most")
         );
     }
+    if entry.least.zip(entry.most).is_some_and(|(least, most)| least > most) {
+        return Err(source.at(shows.span(), "`least` is more than `most`"));
+    }
     Ok(())
 }
 

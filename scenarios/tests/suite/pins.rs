@@ -141,3 +141,18 @@ fn a_pin_that_drifted_says_where_and_fails_the_campaign() {
     let (code, said) = testing::command(&registry, &["run", "greeting/calm", "--scenarios", &scenarios]);
     assert_eq!((code, said.contains("pinned greeting/counts: back: counts falls again")), (18, true), "{said}");
 }
+
+/// A pin says what fell; one that lost the line says that nothing did, which is not so.
+#[test]
+fn a_pin_that_lost_what_fell_is_not_the_same() {
+    let folder = Folder::new("lost-violation");
+    let pin = pinned(&folder);
+    let text = folder.read("scenarios/greeting/pinned/counts.toml");
+    let lost: String =
+        text.lines().filter(|line| !line.starts_with("violation")).map(|line| format!("{line}\n")).collect();
+    folder.write("scenarios/greeting/pinned/counts.toml", &lost);
+    let registry = Registry::new().with::<before::Greeting>(files!("files", []));
+    let (code, said) = testing::command(&registry, &["replay", &pin]);
+    let line = "drifted: nothing fell, by the pin, which has no `violation`; counts falls";
+    assert_eq!((code, said.contains(line)), (18, true), "{said}");
+}
