@@ -18,7 +18,7 @@
 //! | PREPARE 3 | OUTDATED if i < p_l.i ∧ λ_lrn = ⊥ | a proposer of an old instance gets ACK where the new one is complete | OUTDATED whenever i < p_l.i | `printed-outdated-if-incomplete` | harmless: ACCEPT 28 refuses it |
 //! | PREPARE 3, as the text reads | … ∧ λ_lrn ≠ ⊥ | the same where the new one is not complete | the same | `text-outdated-if-complete` | `not-forgotten`, 19, `invalidation-overtaken`: who gave up its lease acknowledges its instance to the next owner, which then learns the lease given up |
 //! | PREPARE 7 to 9 | p_l ← (⊥, ⊥, b, i) for a larger i | a lease that is valid is forgotten, by its owner too | the reject rule (§4.4), and the previous lease is kept (§4.3) | `printed-prepare-jumps` | `not-forgotten`, 10, `renewal` |
-//! | ACCEPT 31 to 33 | p_l ← (⊥, λ, b, i) for a larger i | the same without a PREPARE | the same | `printed-accept-jumps` | nothing at the bounds: the proposer has no majority of promises there; `lease-invariant` in regular Paxos (`paxos-crash`) |
+//! | ACCEPT 31 to 33 | p_l ← (⊥, λ, b, i) for a larger i | the same without a PREPARE | the same | `printed-accept-jumps` | nothing: who sends an ACCEPT has a majority of promises, which the majority of a valid lease refuses at PREPARE |
 //! | ACCEPT 36 to 38 | λ_acc ← λ, b stays | a proposer below the vote finds it, above it does not | b is raised | `printed-accept-keeps-ballot` | `lease-invariant`, 16, `ballots` |
 //! | ACCEPT 36 | any λ is accepted | a message from before everything was forgotten is a vote in an instance that began anew | not what is past on the own clock | `printed-accept-outdated` | `lease-invariant`, 22, `late-vote-after-crash` |
 //! | ACCEPT 36 to 38 | λ_lrn stays | what was learned in an instance of that number hides a vote of the new count, if votes are believed settled by it | no vote for another while it may be valid, else λ_lrn ← ⊥ | `printed-accept-keeps-learned` | harmless: votes count by themselves. Without the refusal, λ_lrn ← ⊥ is worse than the print: `accept-forgets-learned` falls |
@@ -185,9 +185,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         ACCEPT_JUMPS,
         "the reject rule at ACCEPT (ACCEPT 31 to 33)",
-        // Harmless at every bound of FaTLease, where whoever sends ACCEPT has promises of a majority, which the majority of a
-        // valid lease denies; regular Paxos, whose restarted hosts take part at once, has two owners.
-        TWO_OWNERS,
+        Outcome::Harmless(
+            "who sends an ACCEPT has a majority of promises, which the majority of a valid lease refuses at PREPARE",
+        ),
     ),
     mutant(ACCEPT_OUTDATED, "the refusal of leases that are over (ACCEPT 36)", TWO_OWNERS),
     mutant(ACCEPT_KEEPS_BALLOT, "the raising of b by ACCEPT (ACCEPT 36 to 38)", TWO_OWNERS),
