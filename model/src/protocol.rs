@@ -110,10 +110,11 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
         None
     }
 
-    /// How its answer is written there.
-    fn recorded_answer(&self, operation: &Self::Operation, answer: &Self::Answer) -> Value {
+    /// How its answer is written there; `None` if the answer leaves open what came of it: it may have taken effect, or may
+    /// yet.
+    fn recorded_answer(&self, operation: &Self::Operation, answer: &Self::Answer) -> Option<Value> {
         let _ = (operation, answer);
-        Value::Nil
+        Some(Value::Nil)
     }
 
     /// Folds an event into the monitor.

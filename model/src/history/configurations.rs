@@ -147,7 +147,22 @@ impl<S: Data, O: Data, A: Data> Configurations<S, O, A> {
     where
         X: Specification<State = S, Operation = O, Answer = A>,
     {
-        let lost: Vec<(Key, O)> = self.open.iter().filter(|((node, _), _)| *node == client).map(cloned).collect();
+        self.lose(specification, |(node, _)| *node == client);
+    }
+
+    /// The client is answered that nobody knows what came of the operation: it may take effect at any later time.
+    pub fn left_open<X>(&mut self, specification: &X, client: NodeId, op: OpId)
+    where
+        X: Specification<State = S, Operation = O, Answer = A>,
+    {
+        self.lose(specification, |key| *key == (client, op));
+    }
+
+    fn lose<X>(&mut self, specification: &X, is_lost: impl Fn(&Key) -> bool)
+    where
+        X: Specification<State = S, Operation = O, Answer = A>,
+    {
+        let lost: Vec<(Key, O)> = self.open.iter().filter(|(key, _)| is_lost(key)).map(cloned).collect();
         if lost.is_empty() {
             return;
         }

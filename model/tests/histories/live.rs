@@ -8,9 +8,19 @@ use seedbed_model::{NodeId, OpId};
 
 use crate::draw::{Draw, Sizes, history};
 
+/// What becomes of an operation that is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unanswered {
+    /// It is in flight for ever.
+    InFlight,
+    /// Its client crashes right after the invocation.
+    Crash,
+    /// All are of one client, which is told that nobody knows.
+    LeftOpen,
+}
+
 /// The answer with which the operations of the first one's part have no order any more, as the configurations see it.
-/// Unanswered operations are in flight for ever, or their clients crash right after the invocation.
-fn fallen_at<S: Shipped>(specification: &S, history: &History<Call, Value>, crashes: bool) -> Option<u64> {
+fn fallen_at<S: Shipped>(specification: &S, history: &History<Call, Value>, unanswered: Unanswered) -> Option<u64> {
     let intervals = history.intervals();
     // Instant, operation, whether it is answered here.
     let mut events: Vec<(u64, usize, bool)> = Vec::new();
@@ -24,7 +34,7 @@ fn fallen_at<S: Shipped>(specification: &S, history: &History<Call, Value>, cras
     let mut configurations = Configurations::default();
     for (at, index, is_answered) in events {
         let (interval, op) = (&intervals[index], OpId(index as u32));
-        let client = NodeId(index as u16);
+        let client = NodeId(if unanswered == Unanswered::LeftOpen { 0 } else { index as u16 });
         match &interval.answer {
             Some(answer) if is_answered => match configurations.responded(specification, client, op, answer) {
                 Standing::Ordered => {}
@@ -33,8 +43,10 @@ fn fallen_at<S: Shipped>(specification: &S, history: &History<Call, Value>, cras
             },
             answer => {
                 configurations.invoked(specification, client, op, interval.operation.clone());
-                if answer.is_none() && crashes {
-                    configurations.crashed(specification, client);
+                match unanswered {
+                    Unanswered::Crash if answer.is_none() => configurations.crashed(specification, client),
+                    Unanswered::LeftOpen if answer.is_none() => configurations.left_open(specification, client, op),
+                    _ => {}
                 }
             }
         }
@@ -60,9 +72,9 @@ impl Work for Compare {
                 _ => None,
             };
             fallen += u64::from(wanted.is_some());
-            for crashes in [false, true] {
-                let found = fallen_at(specification, &history, crashes);
-                assert_eq!(found, wanted, "seed {seed}, crashes {crashes}: {history:#?}");
+            for unanswered in [Unanswered::InFlight, Unanswered::Crash, Unanswered::LeftOpen] {
+                let found = fallen_at(specification, &history, unanswered);
+                assert_eq!(found, wanted, "seed {seed}, {unanswered:?}: {history:#?}");
             }
         }
         fallen

@@ -517,7 +517,7 @@ impl Protocol for Leasing {
         operation.recorded()
     }
 
-    fn recorded_answer(&self, _: &Operation, answer: &Answer) -> Recorded {
+    fn recorded_answer(&self, _: &Operation, answer: &Answer) -> Option<Recorded> {
         answer.recorded()
     }
 

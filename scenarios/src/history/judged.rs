@@ -261,7 +261,7 @@ impl<'s, S: Shipped> Stream<'s, S> {
             Type::Invoke => self.invoked(seen),
             Type::Ok => self.answered(seen),
             Type::Fail | Type::Info => {
-                self.lost(seen);
+                self.left_open(seen);
                 Ok(())
             }
         };
@@ -296,11 +296,11 @@ impl<'s, S: Shipped> Stream<'s, S> {
         Ok(())
     }
 
-    /// A client lost sight of what it has in flight: nobody knows what comes of it.
-    fn lost(&mut self, seen: &Seen) {
+    /// Nobody knows what comes of it: its client crashed, or is answered just that.
+    fn left_open(&mut self, seen: &Seen) {
         if let Some(call) = self.open.remove(&(seen.node, seen.op)) {
             let part = self.parts.entry(self.specification.part(&call)).or_default();
-            part.crashed(self.specification, seen.node);
+            part.left_open(self.specification, seen.node, seen.op);
         }
     }
 }

@@ -18,13 +18,21 @@ pub(crate) struct Seen {
     /// Whose operation.
     pub(crate) node: NodeId,
     pub(crate) op: OpId,
-    /// The client: its node's index, plus the number of nodes for each crash of it, since a client that lost sight of
-    /// an operation goes on under another number.
+    /// The client: its node's index, plus the number of nodes for each time that it lost sight of what it had in flight,
+    /// after which it goes on under another number.
     pub(crate) process: u64,
     pub(crate) kind: Type,
     pub(crate) call: Call,
     /// What it was answered, if it was.
     pub(crate) answer: Option<Value>,
+}
+
+type Key = (NodeId, OpId);
+
+/// An operation in flight.
+struct Open<O> {
+    process: u64,
+    operation: O,
 }
 
 /// A tracer that hands on what clients see, as it happens, and keeps operations in flight alone.
@@ -33,52 +41,63 @@ pub(crate) struct ClientRecorder<'a, P: Protocol> {
     node_count: u64,
     /// Instant [ns] and step of what is being seen.
     now: (u64, u64),
-    crashes: BTreeMap<NodeId, u64>,
-    open: BTreeMap<(NodeId, OpId), P::Operation>,
+    /// How often each client lost sight of what it had in flight.
+    losses: BTreeMap<NodeId, u64>,
+    open: BTreeMap<Key, Open<P::Operation>>,
     sink: &'a mut dyn FnMut(Seen),
 }
 
 impl<'a, P: Protocol> ClientRecorder<'a, P> {
     pub(crate) fn new(protocol: &'a P, sink: &'a mut dyn FnMut(Seen)) -> Self {
         let node_count = protocol.nodes().len() as u64;
-        ClientRecorder { protocol, node_count, now: (0, 0), crashes: BTreeMap::new(), open: BTreeMap::new(), sink }
-    }
-
-    fn process(&self, node: NodeId) -> u64 {
-        self.crashes.get(&node).copied().unwrap_or(0) * self.node_count + u64::from(node.0)
+        ClientRecorder { protocol, node_count, now: (0, 0), losses: BTreeMap::new(), open: BTreeMap::new(), sink }
     }
 
     fn event(&mut self, node: NodeId, event: &Event<P>) {
         match event {
-            Event::Invoked(op, operation) => {
-                self.open.insert((node, *op), operation.clone());
-                self.see((node, *op), Type::Invoke, operation, None);
+            Event::Invoked(op, operation) => self.invoked((node, *op), operation),
+            Event::Responded(op, answer) => self.responded((node, *op), answer),
+            Event::Crashed => {
+                let lost = self.open.keys().filter(|(client, _)| *client == node).copied().collect();
+                self.left_open(node, lost);
             }
-            Event::Responded(op, answer) => {
-                if let Some(operation) = self.open.remove(&(node, *op)) {
-                    let answer = self.protocol.recorded_answer(&operation, answer);
-                    self.see((node, *op), Type::Ok, &operation, Some(answer));
-                }
-            }
-            Event::Crashed => self.crashed(node),
             _ => {}
         }
     }
 
-    /// Nobody will ever know what came of what the client had in flight.
-    fn crashed(&mut self, node: NodeId) {
-        let lost: Vec<(NodeId, OpId)> = self.open.keys().filter(|(client, _)| *client == node).copied().collect();
-        for key in lost {
-            if let Some(operation) = self.open.remove(&key) {
-                self.see(key, Type::Info, &operation, None);
-            }
-        }
-        *self.crashes.entry(node).or_default() += 1;
+    fn invoked(&mut self, key: Key, operation: &P::Operation) {
+        let (node, _) = key;
+        let process = self.losses.get(&node).copied().unwrap_or(0) * self.node_count + u64::from(node.0);
+        let open = Open { process, operation: operation.clone() };
+        self.see(key, Type::Invoke, &open, None);
+        self.open.insert(key, open);
     }
 
-    fn see(&mut self, (node, op): (NodeId, OpId), kind: Type, operation: &P::Operation, answer: Option<Value>) {
-        let (process, (at_ns, step)) = (self.process(node), self.now);
-        if let Some(call) = self.protocol.recorded_call(operation) {
+    fn responded(&mut self, key: Key, answer: &P::Answer) {
+        let Some(open) = self.open.get(&key) else { return };
+        match self.protocol.recorded_answer(&open.operation, answer) {
+            None => self.left_open(key.0, vec![key]),
+            answer => {
+                if let Some(open) = self.open.remove(&key) {
+                    self.see(key, Type::Ok, &open, answer);
+                }
+            }
+        }
+    }
+
+    /// Nobody will ever know what came of these.
+    fn left_open(&mut self, client: NodeId, lost: Vec<Key>) {
+        for key in lost {
+            if let Some(open) = self.open.remove(&key) {
+                self.see(key, Type::Info, &open, None);
+            }
+        }
+        *self.losses.entry(client).or_default() += 1;
+    }
+
+    fn see(&mut self, (node, op): Key, kind: Type, open: &Open<P::Operation>, answer: Option<Value>) {
+        let (process, (at_ns, step)) = (open.process, self.now);
+        if let Some(call) = self.protocol.recorded_call(&open.operation) {
             (self.sink)(Seen { at_ns, step, node, op, process, kind, call, answer });
         }
     }

@@ -131,8 +131,8 @@ impl Protocol for Paxos {
         Some(Call::new("propose", i64::from(value.0)))
     }
 
-    fn recorded_answer(&self, _: &Value, chosen: &Value) -> Recorded {
-        i64::from(chosen.0).into()
+    fn recorded_answer(&self, _: &Value, chosen: &Value) -> Option<Recorded> {
+        Some(i64::from(chosen.0).into())
     }
 
     fn watch(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Self>, watch: &mut Watch<'_>) {

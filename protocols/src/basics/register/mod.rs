@@ -132,11 +132,11 @@ impl Protocol for Register {
     }
 
     /// The register holds 0 at first.
-    fn recorded_answer(&self, _: &Operation, answer: &Answer) -> Recorded {
-        match answer {
+    fn recorded_answer(&self, _: &Operation, answer: &Answer) -> Option<Recorded> {
+        Some(match answer {
             Answer::Written => Recorded::Nil,
             Answer::Read(value) => i64::from(value.0).into(),
-        }
+        })
     }
 
     fn watch(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Self>, watch: &mut Watch<'_>) {

@@ -227,12 +227,14 @@ impl Operation {
 }
 
 impl Answer {
-    /// A put that failed may be told as one that was done and lost.
-    pub(crate) fn recorded(self) -> Recorded {
+    /// As a store of values by key. A put that failed may have been done: what another client put under the next lease can
+    /// have been kept after it or before it.
+    pub(crate) fn recorded(self) -> Option<Recorded> {
         match self {
-            Answer::Got(Some(value)) => i64::from(value.0).into(),
-            Answer::Got(None) => "".into(),
-            _ => Recorded::Nil,
+            Answer::Failed => None,
+            Answer::Got(Some(value)) => Some(i64::from(value.0).into()),
+            Answer::Got(None) => Some("".into()),
+            _ => Some(Recorded::Nil),
         }
     }
 }
