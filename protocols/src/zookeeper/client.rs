@@ -209,8 +209,8 @@ impl Client {
     }
 
     fn ask(&mut self, ask: Ask, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
-        cx.observe(Observation::Asked(ask.clone()));
         let number = self.send(ToServer::Ask(ask.clone()), zookeeper, cx);
+        cx.observe(Observation::Asked { connection: self.link.connection, number, ask: ask.clone() });
         self.pending.push((number, ask));
     }
 

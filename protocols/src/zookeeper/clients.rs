@@ -4,10 +4,11 @@ use seedbed_model::{Canonical, NodeId};
 
 use super::ZooKeeper;
 use super::message::{Ask, Asked, Connection, Forwarded, Link, Message, ToClient, ToServer};
-use super::mutants::{READS_OVERTAKE, STALE_SERVER, SYNC_WITHOUT_FLUSH, WATCHES_STAY};
+use super::mutants::{READS_OVERTAKE, REPLIES_AT_ONCE, STALE_SERVER, SYNC_WITHOUT_FLUSH, WATCHES_STAY};
+use super::processor::Processor;
 use super::server::{Cx, Role, Server};
 use super::tree::Trigger;
-use super::txn::{Answer, Session};
+use super::txn::{Answer, Request, Session, Write};
 use super::watches::WatchedPaths;
 use crate::zab::message::Zxid;
 
@@ -110,7 +111,9 @@ impl Server {
     pub(super) fn on_validated(&mut self, asked: &Asked, is_open: bool, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         let Some(client) = self.clients.get_mut(&asked.client) else { return };
         let ClientState::Validating(session, Greeting { seen, watched, .. }) = client.state.clone() else { return };
-        if !is_open {
+        // What the leader said may be overtaken by the end of the session, which comes another way.
+        let is_over = self.tree.last() >= session.0 && !self.tree.sessions().contains(&session);
+        if !is_open || is_over {
             return self.close(asked.client, ToClient::Expired, cx);
         }
         client.state = ClientState::Served(session);
@@ -139,12 +142,29 @@ impl Server {
         if is_local {
             return self.answer_here(from, session, number, &ask, cx);
         }
+        if zookeeper.has(REPLIES_AT_ONCE)
+            && client.pending.is_empty()
+            && let Ask::Write(write @ (Write::SetData { .. } | Write::Delete { .. })) = &ask
+        {
+            let foreseen = self.foreseen(session, write, zookeeper);
+            self.forward(from, number, Forwarded::Write(session, write.clone()), zookeeper, cx);
+            return self.tell(from, ToClient::Answer(number, foreseen), cx);
+        }
         client.pending.push((number, ask.clone()));
         match ask {
             Ask::Write(write) => self.forward(from, number, Forwarded::Write(session, write), zookeeper, cx),
             Ask::Sync => self.forward(from, number, Forwarded::Sync, zookeeper, cx),
             Ask::Read { .. } => cx.mark("read-waited"),
         }
+    }
+
+    /// What would become of a write if it were the next.
+    fn foreseen(&self, session: Session, write: &Write, zookeeper: &ZooKeeper) -> Answer {
+        let request = Request { session, identities: Vec::new(), write: write.clone() };
+        let Zxid { epoch, counter } = self.tree.last();
+        let next = Zxid { epoch, counter: counter + 1 };
+        let txn = Processor::default().process(&self.tree, &request, next, &zookeeper.mutants);
+        self.tree.clone().apply(&txn, &zookeeper.mutants).0
     }
 
     fn answer_here(&mut self, from: NodeId, session: Session, number: u32, ask: &Ask, cx: Cx<'_, '_>) {

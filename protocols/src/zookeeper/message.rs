@@ -352,7 +352,14 @@ pub enum Observation {
         digest: u64,
     },
     /// A client sends a request.
-    Asked(Ask),
+    Asked {
+        /// On which connection.
+        connection: Connection,
+        /// The request's number there.
+        number: u32,
+        /// Which.
+        ask: Ask,
+    },
     /// A client gets an answer to the how manieth of its open requests, from 0.
     Answered {
         /// Which.

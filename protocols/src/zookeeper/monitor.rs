@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use seedbed_model::{Canonical, Event, NodeId, Part, Property, Watch};
 
 use super::ZooKeeper;
-use super::message::{Ask, Connection, Entry, Observation};
+use super::message::{Ask, Asked, Connection, Entry, Observation};
 use super::processor::Processor;
-use super::recipe::{FILE, LOCK};
+use super::recipe::{self, FILE, LOCK};
 use super::tree::{Tree, TreeEvent, Trigger};
 use super::txn::{Answer, Change, Read, Request, Session, Write};
 use crate::zab::message::Zxid;
@@ -41,7 +41,7 @@ pub fn properties() -> Vec<Property> {
             "servers that applied the same transactions have the same tree (§4.1, §4.3)",
         ),
         Property::always("mutual-exclusion", "two sessions that are open never hold the lock at once (§2.4)"),
-        Property::always("lock-in-order", "the lock is held in the order of the queue (§2.4)"),
+        Property::always("lock-in-order", "nobody holds the lock while who came before is in the queue (§2.4)"),
         Property::always("no-herd", "a node of the queue that goes wakes up one client (§2.4)"),
         Property::sometimes("herd", "a lock file that goes wakes up more than one client (§2.4)"),
     ]
@@ -52,10 +52,13 @@ pub fn properties() -> Vec<Property> {
 pub struct Monitor {
     order: Part<Ordered>,
     clients: BTreeMap<NodeId, Client>,
-    /// The largest zxid of a write that was answered.
-    answered: Zxid,
+    /// Writes that were answered before they were ordered.
+    early: BTreeSet<Place>,
     lock: Lock,
 }
+
+/// A request, by its connection and its number there.
+type Place = (Connection, u32);
 
 /// The one order of all transactions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -67,7 +70,7 @@ struct Ordered {
     /// What each did.
     changes: Vec<(Zxid, Trigger)>,
     /// The latest request of each session that it has.
-    places: BTreeMap<Session, (Connection, u32)>,
+    places: BTreeMap<Session, Place>,
     /// The largest number given under each parent.
     numbers: BTreeMap<String, i64>,
 }
@@ -78,8 +81,21 @@ struct Client {
     seen: Zxid,
     /// Since when it watches what, for which events.
     watches: BTreeMap<(Watched, String), Zxid>,
-    /// What each open request must be after.
-    open: Vec<Zxid>,
+    /// Its open requests, in order.
+    open: Vec<Open>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+enum Open {
+    Read,
+    /// It must see all up to this.
+    Sync(Zxid),
+    Write {
+        place: Place,
+        is_ordered: bool,
+        /// What must be ordered before.
+        after: BTreeSet<Place>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -93,8 +109,6 @@ enum Watched {
 struct Lock {
     /// By the kind of lock: whether it has a queue.
     holders: BTreeMap<(bool, NodeId), Session>,
-    /// The largest number that held it.
-    last: Option<i64>,
     /// Who was told that a node of it went.
     woken: BTreeMap<String, BTreeSet<NodeId>>,
 }
@@ -115,19 +129,26 @@ impl Monitor {
 
     fn observed(&mut self, node: NodeId, shown: &Observation, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
         match shown {
-            Observation::Ordered { request, entry } => self.order.ordered(request.as_ref(), entry, zookeeper, watch),
+            Observation::Ordered { request, entry } => {
+                if let Some(asked) = &entry.asked {
+                    self.write_ordered(asked, watch);
+                }
+                self.order.ordered(request.as_ref(), entry, zookeeper, watch);
+            }
             Observation::Applied { zxid, digest } => {
                 if self.order.digests.get(zxid).is_some_and(|other| other != digest) {
                     watch.violated("replicas-agree", format!("after {zxid:?} {node:?} has another tree than the rest"));
                 }
             }
-            Observation::Asked(ask) => {
-                let after = match ask {
-                    Ask::Write(_) => self.answered,
-                    Ask::Sync => self.order.last(),
-                    Ask::Read { .. } => Zxid::ZERO,
+            Observation::Asked { connection, number, ask } => {
+                let open = match ask {
+                    Ask::Write(_) => {
+                        Open::Write { place: (*connection, *number), is_ordered: false, after: self.early.clone() }
+                    }
+                    Ask::Sync => Open::Sync(self.order.last()),
+                    Ask::Read { .. } => Open::Read,
                 };
-                self.clients.entry(node).or_default().open.push(after);
+                self.clients.entry(node).or_default().open.push(open);
             }
             Observation::Answered { place, ask, answer, zxid } => {
                 self.answered(node, *place, ask, answer, *zxid, watch);
@@ -146,6 +167,26 @@ impl Monitor {
         }
     }
 
+    fn write_ordered(&mut self, asked: &Asked, watch: &mut Watch<'_>) {
+        let ordered = (asked.connection, asked.number);
+        self.early.remove(&ordered);
+        let open = self.clients.get_mut(&asked.client).into_iter().flat_map(|client| &mut client.open);
+        for request in open {
+            if let Open::Write { place, is_ordered, after } = request
+                && *place == ordered
+            {
+                *is_ordered = true;
+                if !after.is_disjoint(&self.early) {
+                    let detail = format!(
+                        "{:?} asked for a write after another's answer, and it is ordered before",
+                        asked.client
+                    );
+                    watch.violated("linearizable-writes", detail);
+                }
+            }
+        }
+    }
+
     fn answered(&mut self, node: NodeId, place: u32, ask: &Ask, answer: &Answer, zxid: Zxid, watch: &mut Watch<'_>) {
         let client = self.clients.entry(node).or_default();
         if place > 0 {
@@ -158,21 +199,17 @@ impl Monitor {
         }
         client.seen = client.seen.max(zxid);
         if (place as usize) < client.open.len() {
-            let after = client.open.remove(place as usize);
-            match ask {
-                Ask::Write(_) if zxid <= after && after > Zxid::ZERO => {
-                    watch.violated(
-                        "linearizable-writes",
-                        format!("{node:?} gets {zxid:?} for a write asked for after {after:?}"),
-                    );
+            match client.open.remove(place as usize) {
+                Open::Write { place, is_ordered: false, .. } => {
+                    self.early.insert(place);
                 }
-                Ask::Sync if zxid < after => {
+                Open::Sync(all) if zxid < all => {
                     watch.violated(
                         "sync-sees-all",
-                        format!("{node:?} is as of {zxid:?} after a sync, and {after:?} was committed"),
+                        format!("{node:?} is as of {zxid:?} after a sync, and {all:?} was committed"),
                     );
                 }
-                _ => {}
+                Open::Write { .. } | Open::Sync(_) | Open::Read => {}
             }
         }
         for ((watched, path), since) in &client.watches {
@@ -181,9 +218,6 @@ impl Monitor {
                     format!("{node:?} sees {zxid:?} and was not told of what it watches of {path}, since {since:?}");
                 watch.violated("watch-before-state", detail);
             }
-        }
-        if let Ask::Write(_) = ask {
-            self.answered = self.answered.max(zxid);
         }
         if let (Ask::Read { read, watch: true }, Some(watched)) = (ask, watched(ask, answer)) {
             let (Read::Data(path) | Read::Exists(path) | Read::Children(path) | Read::Acl(path)) = read;
@@ -214,6 +248,11 @@ impl Monitor {
         }
         let is_open =
             |session: &Session| self.order.tree.as_ref().is_some_and(|tree| tree.sessions().contains(session));
+        if let Some(before) = self.order.queue().find(|before| recipe::number(before) < number)
+            && number.is_some()
+        {
+            watch.violated("lock-in-order", format!("{node:?} holds the lock, and {before} came before"));
+        }
         let kind = number.is_some();
         let mut others = self
             .lock
@@ -223,17 +262,16 @@ impl Monitor {
         if let (Some(((_, other), _)), true) = (others.next(), is_open(&session)) {
             watch.violated("mutual-exclusion", format!("{node:?} holds the lock, and so does {other:?}"));
         }
-        if number.is_some() {
-            if number < self.lock.last && is_open(&session) {
-                watch.violated("lock-in-order", format!("{node:?} holds the lock after who came later"));
-            }
-            self.lock.last = self.lock.last.max(number);
-        }
         self.lock.holders.insert((kind, node), session);
     }
 }
 
 impl Ordered {
+    /// The names in the lock's queue.
+    fn queue(&self) -> impl Iterator<Item = &String> {
+        self.tree.as_ref().and_then(|tree| tree.node(LOCK)).into_iter().flat_map(|node| &node.children)
+    }
+
     fn last(&self) -> Zxid {
         self.tree.as_ref().map_or(Zxid::ZERO, Tree::last)
     }
@@ -267,6 +305,10 @@ impl Ordered {
             }
         }
         let (_, triggers) = tree.apply(txn, &zookeeper.mutants);
+        // Another node of its name counts from the beginning.
+        for gone in triggers.iter().filter(|trigger| trigger.event == TreeEvent::Deleted) {
+            self.numbers.remove(&gone.path);
+        }
         let is_over =
             |session: Session| !tree.sessions().contains(&session) && tree.ephemerals(session).next().is_some();
         if is_over(txn.session) {

@@ -12,6 +12,8 @@ pub const SEQUENCE_FROM_CHILDREN: &str = "sequence-from-children";
 pub const EPHEMERALS_STAY: &str = "ephemerals-stay";
 /// A server answers reads before the client's earlier writes.
 pub const READS_OVERTAKE: &str = "reads-overtake";
+/// A server answers a setData or delete as soon as it has passed it on.
+pub const REPLIES_AT_ONCE: &str = "replies-at-once";
 /// A server answers before it notifies.
 pub const WATCH_AFTER_STATE: &str = "watch-after-state";
 /// A client that moves leaves its watches behind.
@@ -26,6 +28,10 @@ pub const SEEN_BEFORE_EVENTS: &str = "seen-before-events";
 pub const MOVED_UNCHECKED: &str = "moved-unchecked";
 /// A client holds the lock as soon as it has a place in the queue.
 pub const LOCK_UNLOOKED: &str = "lock-unlooked";
+/// The queue is in the order of whole names, which begin with the client's.
+pub const LOCK_SORTS_NAMES: &str = "lock-sorts-names";
+/// A client that finds a lock file after its connection broke takes it for its own.
+pub const FILE_OF_ANYONE: &str = "file-of-anyone";
 /// Whoever waits for the lock waits for the first of the queue.
 pub const LOCK_HERDS: &str = "lock-herds";
 /// A create is prepared in a session whose end is outstanding.
@@ -50,6 +56,11 @@ pub const MUTANTS: &[Mutant] = &[
     falls(SEQUENCE_FROM_CHILDREN, "the parent's count of creations behind sequential names (§2.1)", "numbers-once"),
     falls(EPHEMERALS_STAY, "the deletion of ephemeral nodes with their session (§2.1)", "ephemerals-with-session"),
     falls(READS_OVERTAKE, "a read's wait for the client's earlier writes (§2.3)", "fifo-client-order"),
+    falls(
+        REPLIES_AT_ONCE,
+        "the wait of a write's answer until the server delivers the transaction (§4.2)",
+        "linearizable-writes",
+    ),
     falls(WATCH_AFTER_STATE, "the order of a notification and the answers after it (§4.4)", "watch-before-state"),
     falls(WATCHES_STAY, "that a client that moves sets its watches again (§4.4)", "watch-before-state"),
     falls(
@@ -59,7 +70,9 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     falls(STALE_SERVER, "a server's comparison of its zxid with what the client has seen (§4.4)", "never-back"),
     falls(SYNC_WITHOUT_FLUSH, "a sync's way through the leader (§4.4)", "sync-sees-all"),
-    falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "mutual-exclusion"),
+    falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "lock-in-order"),
+    falls(LOCK_SORTS_NAMES, "that the queue is in the order of sequence numbers (§2.4)", "lock-in-order"),
+    falls(FILE_OF_ANYONE, "the look at whose a lock file is that was there already (§2.4)", "mutual-exclusion"),
     falls(LOCK_HERDS, "step 4 of the lock, by which each waits for the one just before it (§2.4)", "no-herd"),
     falls(
         ZK_1208_CREATE_AFTER_CLOSE,

@@ -9,7 +9,7 @@ use seedbed_model::{Canonical, Context, NodeId, OpId};
 use super::ZooKeeper;
 use super::acl;
 use super::message::{Ask, Observation, Operation};
-use super::mutants::{LOCK_HERDS, LOCK_UNLOOKED};
+use super::mutants::{FILE_OF_ANYONE, LOCK_HERDS, LOCK_SORTS_NAMES, LOCK_UNLOOKED};
 use super::path;
 use super::tree::Trigger;
 use super::txn::{ANY, Answer, Create, ErrorKind, Read, Session, Write};
@@ -136,7 +136,7 @@ impl Task {
                 _ => Vec::new(),
             },
             Task::Lock { queues: true, step, .. } => step.queued(event, node, session, zookeeper, cx),
-            Task::Lock { step, .. } => step.simple(event, session, cx),
+            Task::Lock { step, .. } => step.simple(event, session, zookeeper, cx),
         }
     }
 }
@@ -191,7 +191,11 @@ impl Step {
                 vec![children()]
             }
             (Step::Listing(own), Event::Answered(_, Answer::Children { children: names, .. })) => {
-                let mut before: Vec<String> = names.into_iter().filter(|name| number(name) < number(&own)).collect();
+                let is_before = |name: &String| match zookeeper.has(LOCK_SORTS_NAMES) {
+                    true => name.as_str() < path::name(&own),
+                    false => number(name) < number(&own),
+                };
+                let mut before: Vec<String> = names.into_iter().filter(is_before).collect();
                 before.sort_by_key(|name| number(name));
                 let before = if zookeeper.has(LOCK_HERDS) { before.into_iter().next() } else { before.pop() };
                 match before {
@@ -229,7 +233,13 @@ impl Step {
 
     /// §2.4: "to acquire a lock, a client tries to create the designated znode with the EPHEMERAL flag. If the create succeeds, the
     /// client holds the lock. Otherwise, the client can read the znode with the watch flag set".
-    fn simple(&mut self, event: Event, session: Session, cx: &mut Context<'_, ZooKeeper>) -> Vec<Ask> {
+    fn simple(
+        &mut self,
+        event: Event,
+        session: Session,
+        zookeeper: &ZooKeeper,
+        cx: &mut Context<'_, ZooKeeper>,
+    ) -> Vec<Ask> {
         let file = || FILE.to_owned();
         let asked = || Ask::Read { read: Read::Exists(file()), watch: true };
         match (self.clone(), event) {
@@ -269,7 +279,7 @@ impl Step {
                 vec![Ask::Sync, asked()]
             }
             (Step::Looking, Event::Answered(_, Answer::Existence(Some(stat))))
-                if stat.ephemeral_owner == Some(session) =>
+                if stat.ephemeral_owner == Some(session) || zookeeper.has(FILE_OF_ANYONE) =>
             {
                 self.hold(FILE.into(), session, cx);
                 Vec::new()
@@ -324,7 +334,7 @@ impl Step {
 }
 
 /// The number at the end of a sequential node's name.
-fn number(name: &str) -> Option<i64> {
+pub(super) fn number(name: &str) -> Option<i64> {
     name.rsplit('-').next().and_then(|number| number.parse().ok())
 }
 
