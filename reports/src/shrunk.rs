@@ -21,6 +21,9 @@ pub fn text(record: &ShrinkRecord) -> String {
     if !failure.paste.is_empty() {
         text.push_str(&format!("  replay:   {}\n", failure.paste));
     }
+    if !failure.shrink.is_empty() {
+        text.push_str(&format!("  shrink:   {}\n", failure.shrink));
+    }
     text.push_str(&format!("  revision: {}\n  digest:   {}\n", failure.revision, failure.digest));
     text
 }

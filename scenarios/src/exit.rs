@@ -99,7 +99,7 @@ pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
 }
 
 /// The known name at the smallest edit distance, if that is at most a third of its length.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let (distance, near) = known.iter().map(|other| (distance(name, other), *other)).min()?;
     (distance <= near.chars().count().div_ceil(3)).then_some(near)
 }

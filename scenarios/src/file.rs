@@ -46,8 +46,12 @@ impl Source {
 
     /// An error at the first place where `quoted` is written as a string; about the whole file if it is nowhere.
     pub(crate) fn at_string(&self, quoted: &str, message: impl Into<String>) -> BadInput {
-        let written = format!("\"{quoted}\"");
-        match self.text.find(&written) {
+        self.at_text(&format!("\"{quoted}\""), message)
+    }
+
+    /// An error at the first place where this is written; about the whole file if it is nowhere.
+    pub(crate) fn at_text(&self, written: &str, message: impl Into<String>) -> BadInput {
+        match self.text.find(written) {
             Some(start) => self.at(start..start + written.len(), message),
             None => self.whole(message),
         }

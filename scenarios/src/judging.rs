@@ -2,7 +2,7 @@
 
 use seedbed_model::record::ScenarioRecord;
 
-use crate::exit;
+use crate::exit::{self, nearest};
 
 /// Seeds or ranges that a remark names, at most.
 const NAMED_COUNT_MAX: usize = 5;
@@ -68,7 +68,13 @@ fn judge_goals(record: &mut ScenarioRecord, is_whole: bool) -> Option<u8> {
         record.remarks.push(format!("never reached: {}; judged over seeds {seeds} alone", missed.join(", ")));
         return None;
     }
-    record.remarks.push(format!("never reached, though it must be: {}", missed.join(", ")));
+    let reached: Vec<&str> = record.reached.keys().map(String::as_str).collect();
+    let told = missed.iter().map(|goal| match nearest(goal, &reached) {
+        Some(near) => format!("{goal} (did you mean `{near}`, which was?)"),
+        None => goal.clone(),
+    });
+    let told: Vec<String> = told.collect();
+    record.remarks.push(format!("never reached, though it must be: {}", told.join(", ")));
     record.missed = missed;
     Some(exit::PROGRESS)
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use crate::exit::BadInput;
+use crate::face::{Face, Setup};
 use crate::file::Source;
 use crate::history::claim::Claim;
 
@@ -109,6 +110,20 @@ impl Pin {
             return Err(source.whole("a pin holds either a [script] or a [seeded] run"));
         }
         Ok(pin)
+    }
+
+    /// The protocol as the pin has it. Whether its mutants are there still is not asked: one that is not is no error of the
+    /// file.
+    ///
+    /// # Errors
+    /// At its place, on a parameter that the protocol does not have, a value that makes no sense, or a demand on histories
+    /// that its clients cannot be held to.
+    pub(crate) fn setup(&self, face: &dyn Face, source: &Source) -> Result<Setup, BadInput> {
+        face.read_scenario(&source.text).map_err(|error| source.refused(&error))?;
+        let setup = Setup { params: self.params.clone(), mutants: Vec::new(), history: self.history.clone() };
+        face.describe(&setup).map_err(|why| source.at_text("[params]", why))?;
+        face.check_history(&setup).map_err(|why| source.at_text("[history]", format!("history: {why}")))?;
+        Ok(Setup { mutants: self.mutants.clone(), ..setup })
     }
 }
 

@@ -44,8 +44,7 @@ pub(crate) fn replayed(face: &dyn Face, name: &str, source: &Source) -> Result<P
     if pin.protocol != face.name() {
         return Err(source.whole(format!("a pin of `{}` lies with `{}`; move the file", pin.protocol, face.name())));
     }
-    let setup = Setup { params: pin.params.clone(), mutants: pin.mutants.clone(), history: pin.history.clone() };
-    face.check_history(&setup).map_err(|why| source.whole(format!("history: {why}")))?;
+    let setup = pin.setup(face, source)?;
     let verdict = match face.describe(&setup) {
         Ok(_) => compare(&pin, &again(face, &setup, &pin).map_err(|why| source.whole(why))?),
         Err(why) => Verdict::new("gone", format!("gone: {why}")),

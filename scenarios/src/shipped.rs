@@ -10,7 +10,7 @@ use seedbed_protocols::leasing::Leasing;
 use seedbed_protocols::paxos::group::ManagerGroup;
 use seedbed_protocols::seqpair::SeqPair;
 use seedbed_protocols::zab::Zab;
-use seedbed_protocols::zookeeper::recorded;
+use seedbed_protocols::zookeeper::{ZooKeeper, recorded};
 
 use crate::files;
 use crate::registry::{Registry, Unlike};
@@ -142,6 +142,7 @@ pub fn shipped() -> Registry {
                 "torn-tails"
             ]
         ))
+        .with::<ZooKeeper>(files!("../zookeeper", check, ["locks", "restless", "server-crash", "sessions"]))
 }
 
 /// Recordings are of Apache ZooKeeper.

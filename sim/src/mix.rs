@@ -3,6 +3,9 @@
 use seedbed_model::{Ratio, Span};
 use serde::{Deserialize, Serialize};
 
+/// A plan of more faults of one kind than this is no plan: it would only fill the memory.
+pub const FAULT_COUNT_MAX: u32 = 100_000;
+
 /// Which faults are drawn. Counts are maxima: a seed has fewer, or none of a kind. What is not named does not happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -113,6 +116,21 @@ impl Default for FaultMix {
 impl FaultMix {
     /// See [`crate::Settings::check`].
     pub(crate) fn check(&self) -> Result<(), String> {
+        let counts = [
+            ("crashes", self.crashes),
+            ("empty-disks", self.empty_disks),
+            ("corruptions", self.corruptions),
+            ("pauses", self.pauses),
+            ("partitions", self.partitions),
+            ("flaps", self.flaps),
+            ("slow-links", self.slow_links),
+            ("slow-disks", self.slow_disks),
+            ("full-disks", self.full_disks),
+            ("jumps", self.jumps),
+        ];
+        if let Some((name, count)) = counts.into_iter().find(|(_, count)| *count > FAULT_COUNT_MAX) {
+            return Err(format!("faults {name}: {count} are too many; write at most {FAULT_COUNT_MAX}"));
+        }
         for (name, count) in [("empty-disks", self.empty_disks), ("corruptions", self.corruptions)] {
             if count > 0 && !self.breaks_durability {
                 return Err(format!(

@@ -199,5 +199,7 @@ mod tests {
         assert!(settings.check().unwrap_err().starts_with("network delay"));
         let settings: Settings = toml::from_str("network = { loss = 1.5 }").unwrap();
         assert!(settings.check().unwrap_err().starts_with("network loss"));
+        let settings: Settings = toml::from_str("faults = { crashes = 4294967295 }").unwrap();
+        assert!(settings.check().unwrap_err().starts_with("faults crashes: 4294967295 are too many"));
     }
 }

@@ -81,6 +81,9 @@ pub enum State {
     Server(Server),
     /// The last node, where there is one.
     Oracle(Oracle),
+    /// A server that crashed and had nothing to write on ([`params::Disk::None`]): it never comes back, since to come back
+    /// with nothing is to break what it promised.
+    Gone,
 }
 
 impl Zab {
@@ -140,6 +143,9 @@ impl Protocol for Zab {
     fn start(&self, durable: &Durable, nonce: Nonce, cx: &mut Context<'_, Self>) -> State {
         if cx.node().0 == self.server_count() {
             State::Oracle(Oracle::start(self))
+        } else if self.params.disk == params::Disk::None && nonce != Nonce::first(cx.node().0) {
+            cx.mark("gone-for-good");
+            State::Gone
         } else {
             State::Server(Server::start(durable, nonce, self, cx))
         }
@@ -150,6 +156,7 @@ impl Protocol for Zab {
             (State::Server(server), input) => server.step(input, self, cx),
             (State::Oracle(oracle), Input::Message { from, message }) => oracle.on_message(from, message, self, cx),
             (State::Oracle(oracle), Input::Decision(decision)) => oracle.decide(decision, cx),
+            (State::Gone, _) => {}
             (State::Oracle(_), _) => cx.mark("input out of place"),
         }
     }
@@ -162,6 +169,7 @@ impl Protocol for Zab {
         match state {
             State::Server(server) => server.decisions(self, offers),
             State::Oracle(oracle) => oracle.decisions(self, offers),
+            State::Gone => {}
         }
     }
 
@@ -186,6 +194,7 @@ impl Protocol for Zab {
             (State::Server(server), message) => server.awaits(node, from, message),
             (State::Oracle(oracle), Message::Looking { round, .. }) => oracle.awaits(from, *round),
             (State::Oracle(_), _) => return Relevance::Always,
+            (State::Gone, _) => return Relevance::Dead,
         };
         if is_live { Relevance::Live } else { Relevance::Dead }
     }

@@ -22,8 +22,8 @@ pub enum Election {
 pub enum Disk {
     /// The world's disk: three streams, whose records become durable one by one, at any moment.
     Streams,
-    /// Nothing: what is written counts as durable at the end of the step. For bounds without crashes, in which nobody ever reads
-    /// it back.
+    /// Nothing: what is written counts as durable at the end of the step, and is gone with the server, which does not come
+    /// back from a crash. For bounds without restarts, in which nobody ever reads it back.
     None,
 }
 

@@ -29,7 +29,9 @@ pub struct Example {
     pub steps: Vec<TraceStep>,
     /// `chain[i]`: whether the fall hangs on step `i`.
     pub chain: Vec<bool>,
-    /// How it was made small, and what it shows.
+    /// How it was made small, in a line.
+    pub shrunk: String,
+    /// The same, and what it shows.
     pub notes: String,
 }
 
@@ -40,6 +42,7 @@ impl Example {
             scenario: scenario.to_owned(),
             property: small.failure.property.clone(),
             notes: shrunk::text(&small),
+            shrunk: small.failure.shrunk,
             names: small.nodes,
             steps: small.trace,
             chain: small.chain,
@@ -143,8 +146,12 @@ fn scenario(index: usize, scenario: &ScenarioRecord, examples: &[Example], body:
         let nothing = Example::default();
         let example = example.unwrap_or(&nothing);
         let picture = Picture { title: &title, names: &example.names, steps: &example.steps, culprits: &example.chain };
+        let mut failure = fall.first.clone();
+        if !example.shrunk.is_empty() {
+            failure.shrunk = format!("shown below: {}", example.shrunk);
+        }
         let shown = Shown {
-            failure: Some(&fall.first),
+            failure: Some(&failure),
             picture: picture.tail(STEP_COUNT_MAX),
             notes: &example.notes,
             is_alone: false,

@@ -202,8 +202,12 @@ fn unnamed() -> Bound {
 fn varied(face: &dyn Face, mut bound: Bound, args: &Args) -> Result<Bound, BadInput> {
     bound.params = args.variation.params_of(face, &bound.params)?;
     let changes: Vec<Override> = args.bounds.iter().filter(|change| change.key != "name").cloned().collect();
-    bound.bounds =
-        params::overridden(&bound.bounds, &changes, "--bound", &|table| library::full_bounds(table).map(drop))?;
+    let check = |table: &Table| {
+        let checked = library::full_bounds(table).map(drop);
+        // As a flag, it chooses too.
+        checked.map_err(|why| why.replacen("expected one of ", "expected one of `name`, ", 1))
+    };
+    bound.bounds = params::overridden(&bound.bounds, &changes, "--bound", &check)?;
     let mut set = |key: &str, value: Value| bound.bounds.insert(key.to_owned(), value);
     if let Some(depth) = args.depth {
         set("depth", Value::Integer(i64::from(depth)));

@@ -133,6 +133,27 @@ impl Variation {
         Ok(scenario)
     }
 
+    /// Whether any changes what runs.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.mutants.is_empty() || self.variant.is_some() || !self.params.is_empty()
+    }
+
+    /// A pinned run with the flags applied: other mutants take the place of its own.
+    ///
+    /// # Errors
+    /// If they do not go with what it has.
+    pub(crate) fn of_pin(&self, face: &dyn Face, pinned: Setup) -> Result<Setup, BadInput> {
+        if !self.is_any() {
+            return Ok(pinned);
+        }
+        let params = self.params_of(face, &pinned.params)?;
+        let mutants = if self.mutants.is_empty() { pinned.mutants } else { self.mutants_of(face)? };
+        let whole = Setup { params, mutants: Vec::new(), history: pinned.history };
+        face.describe(&whole)
+            .map_err(|why| BadInput::flag(format!("the flags do not go with the pinned run: {why}")))?;
+        Ok(Setup { mutants, ..whole })
+    }
+
     /// The flags as a line to paste repeats them.
     pub(crate) fn paste(&self, command: &str, revision: &str) -> Paste {
         let mut flags = String::new();

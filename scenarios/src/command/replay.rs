@@ -13,7 +13,7 @@ use super::run::scenarios;
 use crate::campaign::words_of;
 use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput};
-use crate::face::{Face, Setup, Traced};
+use crate::face::{Face, Traced};
 use crate::history::writer::HistoryFile;
 use crate::library::{self, Library, Scenario};
 use crate::pin::{FORMAT, Pin, Seeded};
@@ -117,7 +117,7 @@ pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Conso
             Err(BadInput::flag("--history: clients are heard in a scenario's run; name one, and add --seed N"))
         }
         None if Path::new(&args.what).is_file() && is_recording(&args.what) => {
-            replay_recording(registry, &args.what, console)
+            replay_recording(registry, args, console)
         }
         None if Path::new(&args.what).is_file() => replay_pin(registry, args, console),
         None if registry.names().contains(&args.what.split('/').next().unwrap_or_default()) => {
@@ -269,7 +269,14 @@ fn is_recording(file: &str) -> bool {
     Path::new(file).extension().is_some_and(|extension| extension == "jsonl")
 }
 
-fn replay_recording(registry: &Registry, file: &str, console: &mut Console<'_>) -> Result<u8, BadInput> {
+fn replay_recording(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    let file = &args.what;
+    let is_plain = args.format == Format::Text && args.until.is_none() && args.trace.is_none();
+    if !is_plain || args.variation.is_any() {
+        return Err(BadInput::flag(format!(
+            "{file}: a recording is compared as it is; leave out the flags, which are of runs of ours"
+        )));
+    }
     let Some(comparison) = registry.comparison else {
         return Err(BadInput::flag(format!("{file}: no protocol here compares recordings of a real system")));
     };
@@ -291,10 +298,7 @@ fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Re
     let source = library::read(Path::new(&args.what))?;
     let pin = Pin::read(&source)?;
     let face = registry.entry(&pin.protocol).map_err(|error| source.whole(error.to_string()))?.face.as_ref();
-    let params = args.variation.params_of(face, &pin.params)?;
-    let mutants =
-        if args.variation.mutants.is_empty() { pin.mutants.clone() } else { args.variation.mutants_of(face)? };
-    let setup = Setup { params, mutants, history: pin.history.clone() };
+    let setup = args.variation.of_pin(face, pin.setup(face, &source)?)?;
     let described = match face.describe(&setup) {
         Ok(described) => described,
         Err(why) => {
@@ -302,7 +306,6 @@ fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Re
             return Ok(exit::DRIFTED);
         }
     };
-    face.check_history(&setup).map_err(|why| source.whole(format!("history: {why}")))?;
     let again = pinned::again(face, &setup, &pin).map_err(|why| source.whole(why))?;
     show(args, &described.nodes, &again.trace, console)?;
     let verdict = pinned::compare(&pin, &again);

@@ -106,9 +106,7 @@ fn shrink_pin(registry: &Registry, args: &Args, paste: &Paste, console: &mut Con
     let source = library::read(Path::new(&args.what))?;
     let pin = Pin::read(&source)?;
     let face = registry.entry(&pin.protocol).map_err(|error| source.whole(error.to_string()))?.face.as_ref();
-    let mutants =
-        if args.variation.mutants.is_empty() { pin.mutants.clone() } else { args.variation.mutants_of(face)? };
-    let setup = Setup { params: args.variation.params_of(face, &pin.params)?, mutants, history: None };
+    let setup = args.variation.of_pin(face, pin.setup(face, &source)?)?;
     let Some(script) = &pin.script else {
         return Err(source.whole("a pin of a seed; shrink the scenario's seed instead, by --seed"));
     };
@@ -151,7 +149,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// The run of a seed in which `property` falls, made small with at most `tries`.
+/// The run of a seed in which `property` falls, made small with at most `tries`, with the line that keeps it.
 ///
 /// # Errors
 /// If it does not fall, or does not shrink.
@@ -178,7 +176,9 @@ pub(crate) fn made_small(
     let found = shrinking.run().map_err(refused)?;
     let described = face.describe(&found.setup).map_err(refused)?;
     let shown = Shown::of_seed(face, &scenario.name, seed, &found);
-    record(&shown, described.nodes, &described.properties, paste)
+    let mut record = record(&shown, described.nodes, &described.properties, paste)?;
+    record.failure.shrink = format!("{} --pin FILE.toml", paste.shrink(&scenario.name, seed, property));
+    Ok(record)
 }
 
 /// Shows, pins and writes.
