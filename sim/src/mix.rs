@@ -4,7 +4,7 @@ use seedbed_model::{Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 /// A plan of more faults of one kind than this is no plan: it would only fill the memory.
-pub const FAULT_COUNT_MAX: u32 = 100_000;
+const FAULT_COUNT_MAX: u32 = 100_000;
 
 /// Which faults are drawn. Counts are maxima: a seed has fewer, or none of a kind. What is not named does not happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
