@@ -198,9 +198,9 @@ impl Client {
 
     /// The task goes on, and says what it asks next and whether it is over.
     fn tell(&mut self, event: Event, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
-        let (Some(task), node) = (&mut self.task, cx.node()) else { return };
+        let Some(task) = &mut self.task else { return };
         let session = self.session.unwrap_or(Session(Zxid::ZERO));
-        let asks = task.on_event(event, node, session, zookeeper, cx);
+        let asks = task.on_event(event, session, zookeeper, cx);
         if let Some(answers) = task.finished() {
             cx.respond(task.op(), Returned(answers));
             self.task = None;

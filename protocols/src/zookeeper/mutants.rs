@@ -28,7 +28,7 @@ pub const SEEN_BEFORE_EVENTS: &str = "seen-before-events";
 pub const MOVED_UNCHECKED: &str = "moved-unchecked";
 /// A client holds the lock as soon as it has a place in the queue.
 pub const LOCK_UNLOOKED: &str = "lock-unlooked";
-/// The queue is in the order of whole names, which begin with the client's.
+/// The queue is in the order of whole names, which begin with the session's.
 pub const LOCK_SORTS_NAMES: &str = "lock-sorts-names";
 /// A client that finds a lock file after its connection broke takes it for its own.
 pub const FILE_OF_ANYONE: &str = "file-of-anyone";

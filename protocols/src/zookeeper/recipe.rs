@@ -1,10 +1,11 @@
 //! What an application does with the library: batches of requests, and the recipes of §2.4, as state machines.
 //!
 //! A recipe outlives its connection, not its session. After a connection that broke it does not know what became of its last
-//! request. Its node bears the client's name, so that it finds it again: after a sync, which comes after whatever was committed
-//! of it; what was not is refused from then on, as the session is elsewhere.
+//! request. Its node bears the session's name, so that it finds it again: after a sync, which comes after whatever was committed
+//! of it; what was not is refused from then on, as the session is elsewhere. (The client's name would not do: a client that
+//! crashed and came back may find what an earlier session of it has left, and that goes with that session.)
 
-use seedbed_model::{Canonical, Context, NodeId, OpId};
+use seedbed_model::{Canonical, Context, OpId};
 
 use super::ZooKeeper;
 use super::acl;
@@ -13,6 +14,7 @@ use super::mutants::{FILE_OF_ANYONE, LOCK_HERDS, LOCK_SORTS_NAMES, LOCK_UNLOOKED
 use super::path;
 use super::tree::Trigger;
 use super::txn::{ANY, Answer, Create, ErrorKind, Read, Session, Write};
+use crate::zab::message::Zxid;
 
 /// The node whose children are a queue for a lock.
 pub const LOCK: &str = "/lock";
@@ -120,7 +122,6 @@ impl Task {
     pub fn on_event(
         &mut self,
         event: Event,
-        node: NodeId,
         session: Session,
         zookeeper: &ZooKeeper,
         cx: &mut Context<'_, ZooKeeper>,
@@ -135,7 +136,7 @@ impl Task {
                 }
                 _ => Vec::new(),
             },
-            Task::Lock { queues: true, step, .. } => step.queued(event, node, session, zookeeper, cx),
+            Task::Lock { queues: true, step, .. } => step.queued(event, session, zookeeper, cx),
             Task::Lock { step, .. } => step.simple(event, session, zookeeper, cx),
         }
     }
@@ -147,13 +148,12 @@ impl Step {
     fn queued(
         &mut self,
         event: Event,
-        node: NodeId,
         session: Session,
         zookeeper: &ZooKeeper,
         cx: &mut Context<'_, ZooKeeper>,
     ) -> Vec<Ask> {
         let children = || Ask::Read { read: Read::Children(LOCK.into()), watch: false };
-        let prefix = format!("{}-", node.0);
+        let prefix = prefix(session);
         match (self.clone(), event) {
             (_, Event::Ended) => {
                 self.leave(cx);
@@ -180,7 +180,7 @@ impl Step {
             (Step::Looking, Event::Answered(_, Answer::Children { children: names, .. })) => {
                 let Some(own) = names.into_iter().find(|name| name.starts_with(&prefix)) else {
                     *self = Step::Begin;
-                    return self.queued(Event::Connected, node, session, zookeeper, cx);
+                    return self.queued(Event::Connected, session, zookeeper, cx);
                 };
                 cx.mark("node-found-again");
                 *self = Step::Listing(path::child(LOCK, &own));
@@ -331,6 +331,11 @@ impl Step {
             cx.observe(Observation::Released);
         }
     }
+}
+
+/// What names in a session begin with.
+fn prefix(Session(Zxid { epoch, counter }): Session) -> String {
+    format!("{epoch}.{counter}-")
 }
 
 /// The number at the end of a sequential node's name.

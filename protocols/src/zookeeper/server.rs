@@ -301,6 +301,8 @@ impl Server {
         if self.index > index {
             cx.mark("fuzzy");
         }
-        cx.persist(SNAPSHOTS, Kept { snapshot: scan.finish(), index, end: self.index });
+        // What it read may itself be out of a fuzzy snapshot, and not right yet.
+        let end = self.index.max(self.fuzzy);
+        cx.persist(SNAPSHOTS, Kept { snapshot: scan.finish(), index, end });
     }
 }
