@@ -123,6 +123,9 @@ impl Pin {
         let setup = Setup { params: self.params.clone(), mutants: Vec::new(), history: self.history.clone() };
         face.describe(&setup).map_err(|why| source.at_text("[params]", why))?;
         face.check_history(&setup).map_err(|why| source.at_text("[history]", format!("history: {why}")))?;
+        if let Some(seeded) = &self.seeded {
+            seeded.settings.check().map_err(|why| source.at_text("settings", why))?;
+        }
         Ok(Setup { mutants: self.mutants.clone(), ..setup })
     }
 }

@@ -75,7 +75,6 @@ fn by_name(face: &dyn Face, setup: &Setup, script: &PinnedScript) -> Result<Agai
 }
 
 fn by_seed(face: &dyn Face, setup: &Setup, seeded: &Seeded) -> Result<Again, String> {
-    seeded.settings.check()?;
     let traced = face.trace(setup, &seeded.settings, seeded.seed, None)?;
     let violations = traced.run.violations.iter().map(|found| found.violation.property.clone()).collect();
     let does = traced.trace.iter().map(pin::words).collect();
