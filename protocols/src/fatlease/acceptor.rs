@@ -1,10 +1,12 @@
-//! The acceptor, and the learner in it: p = (λ_lrn, λ_acc, b, i) of one cell (§4.1), and UPON PREPARE, ACCEPT, LEARN, INV.
+//! The acceptor, and the learner in it: p = (λ_lrn, λ_acc, b, i) of one cell (§4.1), and UPON PREPARE, ACCEPT, LEARN, INV. What
+//! an acceptor does within an instance is Paxos ([`crate::paxos::Acceptor`]); which instance that is, and whom it lets in, is here.
 
 use seedbed_model::{Canonical, NodeId, Stamp};
 
 use super::message::{Answer, Ballot, Instance, Lease, Vote};
 use super::mutants::*;
 use super::{FaTLease, Observed};
+use crate::paxos::{self, Denied};
 
 /// The state of the latest instance that a host knows of, and the lease of the one before.
 ///
@@ -16,10 +18,8 @@ use super::{FaTLease, Observed};
 pub struct Acceptor {
     /// i.
     pub instance: Instance,
-    /// b: the largest ballot promised or accepted in it.
-    pub promised: Option<Ballot>,
-    /// λ_acc, with its own ballot.
-    pub accepted: Option<Vote>,
+    /// b and λ_acc: what is promised and accepted in it.
+    pub paxos: paxos::Acceptor<Ballot, Lease>,
     /// λ_lrn.
     pub learned: Option<Lease>,
     /// What was known of an earlier instance and may still be valid: that of instance `instance - 1`, where a renewal is
@@ -60,14 +60,8 @@ pub(super) enum Known {
 
 impl Default for Acceptor {
     fn default() -> Self {
-        Acceptor {
-            instance: Instance::INITIAL,
-            promised: None,
-            accepted: None,
-            learned: None,
-            previous: None,
-            keep: None,
-        }
+        let paxos = paxos::Acceptor::default();
+        Acceptor { instance: Instance::INITIAL, paxos, learned: None, previous: None, keep: None }
     }
 }
 
@@ -96,7 +90,8 @@ impl Acceptor {
         rules: &FaTLease,
     ) -> Answer {
         if instance < self.instance && self.says_outdated(rules) {
-            return Answer::Outdated { instance: self.instance, promised: self.promised, accepted: self.accepted };
+            let paxos::Acceptor { promised, accepted } = self.paxos;
+            return Answer::Outdated { instance: self.instance, promised, accepted };
         }
         if !rules.prints(PREPARE_JUMPS)
             && let Some(reject) = self.reject(from, instance, at, rules)
@@ -105,15 +100,16 @@ impl Acceptor {
         }
         if instance > self.instance {
             self.move_to(instance, rules.prints(PREPARE_JUMPS), at, rules);
-        } else if self.promised.is_some_and(|promised| ballot < promised) {
-            return Answer::Nack(self.promised.map_or(0, |promised| promised.number));
         }
-        self.promised = Some(ballot);
+        let vote = match self.paxos.prepare(ballot, &rules.paxos) {
+            Err(Denied { number }) => return Answer::Nack(number),
+            Ok(vote) => vote,
+        };
         if from != at.node {
             // The own proposer's ballot protects nothing until it sends ACCEPT.
             self.keep_on(at, rules);
         }
-        Answer::Ack(self.reported(rules))
+        Answer::Ack(vote)
     }
 
     /// UPON ACCEPT(λ, i, b).
@@ -125,7 +121,7 @@ impl Acceptor {
         at: At,
         rules: &FaTLease,
     ) -> Answer {
-        let nack = Answer::Nack(self.promised.map_or(0, |promised| promised.number));
+        let nack = Answer::Nack(self.paxos.denied().number);
         if instance < self.instance || (rules.is_past(lease.end, at.now) && !rules.prints(ACCEPT_OUTDATED)) {
             return nack;
         }
@@ -137,16 +133,14 @@ impl Acceptor {
         if let Some(reject) = self.reject_in_instance(lease, instance, at, rules) {
             return reject;
         }
-        let is_new = instance > self.instance;
-        if is_new {
+        if instance > self.instance {
+            // "acceptor has missed instance and votes for value": p ← (⊥, λ, b, i).
             self.move_to(instance, rules.prints(ACCEPT_JUMPS), at, rules);
-        } else if self.promised.is_some_and(|promised| ballot < promised) {
+            self.paxos.promised = Some(ballot);
+        }
+        if self.paxos.accept(Vote { ballot, value: lease }, &rules.paxos).is_err() {
             return nack;
         }
-        if is_new || !rules.prints(ACCEPT_KEEPS_BALLOT) {
-            self.promised = Some(ballot);
-        }
-        self.accepted = Some(Vote { ballot, lease });
         if !rules.prints(ACCEPT_KEEPS_LEARNED) {
             // Another lease was learned in an instance of this number, is over, and was forgotten by others, who began anew.
             self.learned = self.learned.filter(|learned| *learned == lease);
@@ -166,8 +160,8 @@ impl Acceptor {
             self.move_to(instance, rules.prints(LEARN_JUMPS), at, rules);
         } else {
             // What else was accepted in the instance was not chosen.
-            let stays = |vote: &Vote| !rules.has(LEARN_DROPS_ACCEPTED) && vote.lease == lease;
-            self.accepted = self.accepted.filter(|vote| stays(vote) || rules.prints(LEARN_KEEPS_ACCEPTED));
+            let stays = |vote: &Vote| !rules.has(LEARN_DROPS_ACCEPTED) && vote.value == lease;
+            self.paxos.accepted = self.paxos.accepted.filter(|vote| stays(vote) || rules.prints(LEARN_KEEPS_ACCEPTED));
         }
         let is_news = self.learned != Some(lease);
         self.learned = Some(lease);
@@ -212,7 +206,7 @@ impl Acceptor {
     }
 
     fn current(&self) -> impl Iterator<Item = Lease> + use<> {
-        self.learned.into_iter().chain(self.accepted.map(|vote| vote.lease))
+        self.learned.into_iter().chain(self.paxos.accepted.map(|vote| vote.value))
     }
 
     /// A promise or a vote is kept for as long as a lease proposed under it can be accepted anywhere: it ends by
@@ -256,18 +250,12 @@ impl Acceptor {
     /// unless a printed line `forgets` it.
     fn move_to(&mut self, instance: Instance, forgets: bool, at: At, rules: &FaTLease) {
         let current = self.learned.map(|lease| Previous { lease, is_learned: true });
-        let accepted = self.accepted.map(|vote| Previous { lease: vote.lease, is_learned: false });
+        let accepted = self.paxos.accepted.map(|vote| Previous { lease: vote.value, is_learned: false });
         let may_hold = |previous: &Previous| !rules.is_over_for_all(previous.lease, at);
         let all = current.into_iter().chain(accepted).chain(self.previous).filter(may_hold);
         let previous = all.max_by_key(|previous| (previous.lease.end, previous.is_learned));
         let previous = previous.filter(|_| !forgets && !rules.prints(NO_PREVIOUS));
         *self = Acceptor { instance, previous, keep: self.keep, ..Acceptor::default() };
-    }
-
-    /// λ_acc with the ballot that the answer says it has: in print there is one ballot, just raised to the proposer's.
-    fn reported(&self, rules: &FaTLease) -> Option<Vote> {
-        let ballot = if rules.prints(SINGLE_BALLOT) { self.promised } else { None };
-        self.accepted.map(|vote| Vote { ballot: ballot.unwrap_or(vote.ballot), ..vote })
     }
 }
 

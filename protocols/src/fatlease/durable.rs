@@ -9,20 +9,21 @@
 //!   without an answer, so they write nothing by themselves and go along with the next answer; a crash before that
 //!   forgets them, as a lost message would have.
 //! - NACK, OUTDATED and REJECT promise nothing, and leave at once.
-//! - One thread writes ([`Writer`]): a write takes the states of all cells whose answers wait (up to `batch`), and no answer
+//! - One thread writes ([`crate::paxos::Writer`]): a write takes the states of all cells whose answers wait (up to `batch`), and no answer
 //!   leaves with an earlier write than its own (`answer-with-earlier-batch`).
 //! - A host that reads back a lease of its own does not use it, as the client that asked for it is gone (§6: "a failed
 //!   process will always lose its leases", here too): it asks for the next, which nobody else gets meanwhile, by the
 //!   rule for renewals (`restart-uses-lease`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use seedbed_model::{Canonical, Context, NodeId, Part, Span, Stream};
 
 use super::acceptor::{Acceptor, At};
-use super::message::{Answer, Ballot, Body, CellId, Lease, Message};
+use super::message::{Answer, CellId, Lease, Reply};
 use super::mutants::*;
 use super::{FaTLease, Host, Observed, Timer};
+use crate::paxos::{Held, Rules};
 
 /// The stream of all acceptors of a host.
 const ACCEPTORS: Stream = Stream(0);
@@ -41,19 +42,6 @@ pub struct Durable {
     pub cells: BTreeMap<CellId, Part<Acceptor>>,
 }
 
-/// An acceptor's answer.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Held {
-    /// The proposer's host.
-    pub to: NodeId,
-    /// Of which cell.
-    pub cell: CellId,
-    /// The ballot that is answered.
-    pub ballot: Ballot,
-    /// What.
-    pub answer: Answer,
-}
-
 impl Durable {
     pub(super) fn fold(&mut self, record: &Record) {
         for (cell, acceptor) in &record.cells {
@@ -62,17 +50,18 @@ impl Durable {
     }
 }
 
-impl Held {
-    /// Whether it says that the acceptor's state has changed for the proposer.
-    fn is_promise_or_vote(&self) -> bool {
-        matches!(self.answer, Answer::Ack(_) | Answer::Accepted)
+impl Answer {
+    fn is_promise_or_vote(self) -> bool {
+        matches!(self, Answer::Ack(_) | Answer::Accepted)
     }
 
-    /// Whether a mutant lets it leave before its state is durable.
-    fn is_hasty(&self, own: NodeId, rules: &FaTLease) -> bool {
-        rules.has(UNSYNCED_PROMISE) && matches!(self.answer, Answer::Ack(_))
-            || rules.has(UNSYNCED_VOTE) && self.answer == Answer::Accepted
-            || rules.has(OWN_UNSYNCED) && self.to == own
+    /// Whether a mutant lets it leave before what it rests on is durable.
+    fn is_hasty(self, rules: &Rules) -> bool {
+        match self {
+            Answer::Ack(_) => !rules.promise_is_written_first,
+            Answer::Accepted => !rules.vote_is_written_first,
+            Answer::Nack(_) | Answer::Outdated { .. } | Answer::Reject { .. } => false,
+        }
     }
 }
 
@@ -80,11 +69,13 @@ type Cx<'a, 'b> = &'a mut Context<'b, FaTLease>;
 
 impl Host {
     /// An acceptor has answered: at once, or once that is durable what the answer rests on.
-    pub(super) fn answer(&mut self, held: Held, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
-        if !rules.is_durable() || !held.is_promise_or_vote() {
+    pub(super) fn answer(&mut self, to: NodeId, reply: Reply, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
+        let (answer, held) = (reply.answer, Held { to, answer: reply });
+        if !rules.is_durable() || !answer.is_promise_or_vote() {
             return self.deliver(held, at, rules, cx);
         }
-        let hasty = held.is_hasty(at.node, rules).then(|| held.clone());
+        let is_hasty = answer.is_hasty(&rules.paxos) || to == at.node && rules.has(OWN_UNSYNCED);
+        let hasty = is_hasty.then(|| held.clone());
         if self.writer.push(held) && rules.params.linger > Span::ZERO {
             cx.set(Timer::Linger, rules.params.linger);
         }
@@ -101,17 +92,13 @@ impl Host {
         if ready == 0 || !is_full && rules.params.linger > Span::ZERO && cx.is_armed(&Timer::Linger) {
             return;
         }
-        let own = cx.node();
-        let answers = self.writer.begin(if is_full { batch } else { ready }, |held| held.to == own);
-        let of_cells: BTreeSet<CellId> = answers.iter().map(|held| held.cell).collect();
-        if answers.len() > 1 {
+        let count = if is_full { batch } else { ready };
+        if count > 1 {
             cx.mark("written-together");
         }
-        let state = |cell: &CellId| (*cell, (*self.acceptors[usize::from(cell.0)]).clone());
-        let ticket = cx.persist(ACCEPTORS, Record { cells: of_cells.iter().map(state).collect() });
-        for Held { to, cell, ballot, answer } in answers.into_iter().filter(|held| held.to != own) {
-            cx.send_after(ticket, to, Message { cell, body: Body::Answer(ballot, answer) });
-        }
+        let acceptors = &self.acceptors;
+        let state = |held: &Held<Reply>| (held.answer.cell, (*acceptors[usize::from(held.answer.cell.0)]).clone());
+        self.writer.begin_write(count, ACCEPTORS, |batch| Record { cells: batch.iter().map(state).collect() }, cx);
     }
 
     /// The write is durable, and the answers to others have left with it.
@@ -133,7 +120,7 @@ impl Host {
 
     /// A restarted host finds what it wrote, and nothing else.
     pub(super) fn read_back(&mut self, durable: &Durable, rules: &FaTLease, cx: Cx<'_, '_>) {
-        let found = durable.cells.iter().filter(|_| !rules.has(NOTHING_READ_BACK));
+        let found = durable.cells.iter().filter(|_| rules.paxos.state_is_read_back);
         for (cell, acceptor) in found {
             cx.mark("read-back");
             self.acceptors[usize::from(cell.0)] = acceptor.clone();
@@ -158,19 +145,19 @@ impl Host {
         }
     }
 
-    fn deliver(&mut self, held: Held, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
-        let Held { to, cell, ballot, answer } = held;
+    fn deliver(&mut self, held: Held<Reply>, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
+        let Held { to, answer: reply } = held;
         if to == at.node {
-            self.on_answer(cell, to, ballot, answer, at, rules, cx);
+            self.on_answer(to, reply, at, rules, cx);
         } else {
-            cx.send(to, Message { cell, body: Body::Answer(ballot, answer) });
+            cx.send(to, reply.into());
         }
     }
 
     /// What mutants do: the answer leaves before its state is durable.
-    fn deliver_early(&mut self, held: Held, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
-        let acceptor = (*self.acceptors[usize::from(held.cell.0)]).clone();
-        rules.show(held.cell, Observed::Answered(acceptor), cx);
+    fn deliver_early(&mut self, held: Held<Reply>, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
+        let acceptor = (*self.acceptors[usize::from(held.answer.cell.0)]).clone();
+        rules.show(held.answer.cell, Observed::Answered(acceptor), cx);
         self.deliver(held, at, rules, cx);
     }
 }

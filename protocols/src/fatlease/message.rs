@@ -4,6 +4,8 @@ use std::fmt;
 
 use seedbed_model::{Canonical, NodeId, Serial, Stamp, TagKind};
 
+use crate::paxos;
+
 /// A resource: lease negotiations of different cells have nothing to do with each other (§4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct CellId(pub u16);
@@ -49,16 +51,17 @@ impl TagKind for Attempts {
     const BY_NODE: bool = true;
 }
 
-/// A ballot number: see [`crate::paxos::Ballot`].
-pub type Ballot = crate::paxos::Ballot<Attempts>;
+/// b.
+pub type Ballot = paxos::Ballot<Attempts>;
 
-/// An accepted lease, with the ballot under which it was accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Vote {
-    /// Under which.
-    pub ballot: Ballot,
-    /// λ_acc.
-    pub lease: Lease,
+/// λ_acc, with the ballot under which it was accepted.
+pub type Vote = paxos::Vote<Ballot, Lease>;
+
+/// A ballot bears one lease.
+impl paxos::Value for Lease {
+    type Turn = ();
+
+    fn turn(&self) {}
 }
 
 /// What an acceptor answers to PREPARE and ACCEPT. The ballot beside it says to which.
@@ -95,6 +98,23 @@ pub struct Message {
     pub cell: CellId,
     /// What.
     pub body: Body,
+}
+
+/// An acceptor's answer, and to what: of [`Body::Answer`], while it may have to wait for the disk.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Reply {
+    /// Of which cell.
+    pub cell: CellId,
+    /// The ballot that is answered.
+    pub ballot: Ballot,
+    /// What.
+    pub answer: Answer,
+}
+
+impl From<Reply> for Message {
+    fn from(Reply { cell, ballot, answer }: Reply) -> Self {
+        Message { cell, body: Body::Answer(ballot, answer) }
+    }
 }
 
 /// What is said.

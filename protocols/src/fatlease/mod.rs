@@ -78,14 +78,14 @@ use seedbed_model::{
     Relevance, Serial, Span, Stamp, Stream, Watch,
 };
 
-use crate::paxos::Writer;
+use crate::paxos::{Phase, Rules, Writer};
 
 pub use acceptor::{Acceptor, Previous};
-pub use durable::{Durable, Held, Record};
-pub use message::{Answer, Attempts, Ballot, Body, CellId, Instance, Lease, Message, Vote};
+pub use durable::{Durable, Record};
+pub use message::{Answer, Attempts, Ballot, Body, CellId, Instance, Lease, Message, Reply, Vote};
 pub use monitor::Monitor;
 pub use params::{Params, Variant};
-pub use proposer::{Attempt, Phase, Proposer};
+pub use proposer::{Attempt, Proposer};
 
 use acceptor::{At, Known};
 use mutants::*;
@@ -95,6 +95,7 @@ use mutants::*;
 pub struct FaTLease {
     params: Params,
     mutants: Mutants,
+    paxos: Rules,
 }
 
 /// A host's state, all of it volatile. Regular Paxos finds the acceptors' part of it again.
@@ -115,7 +116,7 @@ pub struct Host {
     /// `proposers[c]` is that of cell `c`.
     pub proposers: Vec<Part<Proposer>>,
     /// Answers that wait for the disk. Regular Paxos alone.
-    pub writer: Part<Writer<Held>>,
+    pub writer: Part<Writer<Reply>>,
 }
 
 /// A host's timers.
@@ -187,6 +188,21 @@ pub enum Observed {
 }
 
 impl FaTLease {
+    fn new(params: Params, mutants: Mutants) -> Self {
+        let paxos = Rules::whole(params.hosts);
+        let mut protocol = FaTLease { params, mutants, paxos };
+        protocol.paxos = Rules {
+            majority_exceeds_half: !protocol.has(HALF_IS_MAJORITY),
+            vote_promises: !protocol.prints(ACCEPT_KEEPS_BALLOT),
+            vote_names_its_ballot: !protocol.prints(SINGLE_BALLOT),
+            promise_is_written_first: !protocol.has(UNSYNCED_PROMISE),
+            vote_is_written_first: !protocol.has(UNSYNCED_VOTE),
+            state_is_read_back: !protocol.has(NOTHING_READ_BACK),
+            ..paxos
+        };
+        protocol
+    }
+
     fn hosts(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.params.hosts).map(NodeId)
     }
@@ -197,12 +213,6 @@ impl FaTLease {
 
     fn asks(&self, node: NodeId) -> bool {
         node.0 < self.params.askers
-    }
-
-    /// ⌊|H|/2 + 1⌋.
-    fn quorum(&self) -> usize {
-        let half = usize::from(self.params.hosts / 2);
-        if self.has(HALF_IS_MAJORITY) { half.max(1) } else { half + 1 }
     }
 
     fn has(&self, mutant: &str) -> bool {
@@ -348,14 +358,16 @@ impl Host {
         let (ballot, answer) = match body {
             Body::Prepare(ballot, instance) => (ballot, acceptor.on_prepare(from, ballot, instance, at, rules)),
             Body::Accept(lease, instance, ballot) => (ballot, acceptor.on_accept(lease, instance, ballot, at, rules)),
-            Body::Answer(ballot, answer) => return self.on_answer(cell, from, ballot, answer, at, rules, cx),
+            Body::Answer(ballot, answer) => {
+                return self.on_answer(from, Reply { cell, ballot, answer }, at, rules, cx);
+            }
             Body::Learn(lease, instance) => {
                 let news = acceptor.on_learn(lease, instance, at, rules);
                 return self.tell(cell, news, rules, cx);
             }
             Body::Inv(instance, lease) => return acceptor.on_inv(instance, lease, at, rules),
         };
-        self.answer(Held { to: from, cell, ballot, answer }, at, rules, cx);
+        self.answer(from, Reply { cell, ballot, answer }, at, rules, cx);
     }
 
     fn rejoin(&mut self, rules: &FaTLease, cx: &mut Context<'_, FaTLease>) {
@@ -483,19 +495,16 @@ impl Protocol for FaTLease {
             return Relevance::Always;
         }
         let attempts = &to.proposers[usize::from(message.cell.0)].attempts;
-        let is_awaited = match attempts.iter().find(|attempt| attempt.ballot == *ballot).map(|attempt| &attempt.phase) {
-            None => false,
-            Some(Phase::Prepare { acks, rejects, .. }) => match answer {
-                Answer::Ack(_) => !acks.contains(from),
-                Answer::Reject { learned: None, .. } => !rejects.contains(from),
-                _ => true,
-            },
-            Some(Phase::Accept { acks }) => match answer {
-                Answer::Accepted => !acks.contains(from),
-                Answer::Nack(_) | Answer::Reject { .. } => true,
-                Answer::Ack(_) | Answer::Outdated { .. } => false,
-            },
-        };
+        let is_awaited = attempts.iter().find(|attempt| attempt.round.ballot == *ballot).is_some_and(|attempt| {
+            let is_prepare = matches!(attempt.round.phase, Phase::Prepare { .. });
+            match answer {
+                Answer::Ack(_) => attempt.round.awaits_promise(from),
+                Answer::Accepted => attempt.round.awaits_vote(from),
+                Answer::Nack(_) => true,
+                Answer::Outdated { .. } => is_prepare,
+                Answer::Reject { learned, .. } => !is_prepare || learned.is_some() || !attempt.rejects.contains(from),
+            }
+        });
         if is_awaited { Relevance::Live } else { Relevance::Dead }
     }
 

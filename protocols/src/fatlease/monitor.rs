@@ -329,10 +329,10 @@ impl Watched {
     /// A vote may be gone that was not chosen, as another lease was learned.
     fn read_back(&self, node: NodeId, found: &Acceptor, watch: &mut Watch<'_>) {
         let Some(answered) = self.answered.get(&node) else { return };
-        let ballot = |acceptor: &Acceptor| acceptor.accepted.map(|vote| vote.ballot);
+        let ballot = |acceptor: &Acceptor| acceptor.paxos.accepted.map(|vote| vote.ballot);
         let is_same = found.instance == answered.instance;
         let is_vote_lost = is_same && found.learned.is_none() && ballot(found) < ballot(answered);
-        if (found.instance, found.promised) < (answered.instance, answered.promised) || is_vote_lost {
+        if (found.instance, found.paxos.promised) < (answered.instance, answered.paxos.promised) || is_vote_lost {
             watch.violated(ANSWERS_SURVIVE, format!("{node:?} has answered by {answered:?}, and reads back {found:?}"));
         }
     }

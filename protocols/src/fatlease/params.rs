@@ -173,6 +173,6 @@ impl Family for FaTLease {
 
     fn build(params: &Params, mutants: Mutants) -> Result<FaTLease, String> {
         params.check()?;
-        Ok(FaTLease { params: params.clone(), mutants })
+        Ok(FaTLease::new(params.clone(), mutants))
     }
 }

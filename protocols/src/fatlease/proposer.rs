@@ -1,11 +1,13 @@
-//! The proposer: INITIATE_CONSENSUS, answer by answer, and the lease operations that start it (§4.2, §4.3).
+//! The proposer: INITIATE_CONSENSUS, answer by answer, and the lease operations that start it (§4.2, §4.3). A round of it is
+//! that of Paxos ([`crate::paxos::Round`]); which instance it is for, and what else is answered, is here.
 
 use seedbed_model::{Canonical, Context, NodeId, NodeSet};
 
 use super::acceptor::{Acceptor, At, Known};
-use super::message::{Answer, Ballot, Body, CellId, Instance, Lease, Message, Vote};
+use super::message::{Answer, Ballot, Body, CellId, Instance, Lease, Message, Reply, Vote};
 use super::mutants::*;
-use super::{FaTLease, Held, Host, Observed, Timer};
+use super::{FaTLease, Host, Observed, Timer};
+use crate::paxos::{self, Phase, Round, Share};
 
 /// The proposals of a host in one cell, the oldest first: a proposer may be given up while its messages are on the way.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -23,33 +25,14 @@ pub struct Proposer {
 /// One INITIATE_CONSENSUS(λ, i).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Attempt {
-    /// b.
-    pub ballot: Ballot,
+    /// b, and where it stands.
+    pub round: Round<Ballot, Lease>,
     /// i.
     pub instance: Instance,
     /// λ: the own one, or the one that it must propose.
     pub lease: Lease,
-    /// Where it stands.
-    pub phase: Phase,
-}
-
-/// The phases of Paxos (Figure 1).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub enum Phase {
-    /// PREPARE is sent.
-    Prepare {
-        /// Who promised.
-        acks: NodeSet,
-        /// Who rejected.
-        rejects: NodeSet,
-        /// The accepted lease of the largest ballot among the answers.
-        prior: Option<Vote>,
-    },
-    /// ACCEPT is sent.
-    Accept {
-        /// Who accepted.
-        acks: NodeSet,
-    },
+    /// Who rejected PREPARE.
+    pub rejects: NodeSet,
 }
 
 type Cx<'a, 'b> = &'a mut Context<'b, FaTLease>;
@@ -169,8 +152,8 @@ impl Host {
     ) {
         let index = usize::from(cell.0);
         let acceptor = &self.acceptors[index];
-        let promised = acceptor.promised.filter(|_| acceptor.instance == instance).map_or(0, |ballot| ballot.number);
-        let number = promised.max(self.proposers[index].heard) + 1;
+        let promised = if acceptor.instance == instance { acceptor.paxos.denied().number } else { 0 };
+        let number = Share::ALL.beyond(promised.max(self.proposers[index].heard));
         if !rules.is_within(instance, number) || !self.pays() {
             return cx.mark("out of numbers");
         }
@@ -181,62 +164,47 @@ impl Host {
         let ballot = Ballot { number, host: at.node, attempt: self.attempt };
         let own = Lease { owner: at.node, end: at.now.plus(rules.params.lease), asked: self.attempt };
         let lease = lease.or(self.proposers[index].carried.take()).unwrap_or(own);
-        let phase = Phase::Prepare { acks: NodeSet::EMPTY, rejects: NodeSet::EMPTY, prior: None };
         let attempts = &mut self.proposers[index].attempts;
         if attempts.len() == usize::from(rules.params.proposers) {
             attempts.remove(0);
         }
-        attempts.push(Attempt { ballot, instance, lease, phase });
+        attempts.push(Attempt { round: Round::prepare(ballot), instance, lease, rejects: NodeSet::EMPTY });
         if rules.retries() {
             cx.set(Timer::Response(cell), rules.params.response);
         }
         self.broadcast(cell, Body::Prepare(ballot, instance), rules, cx);
         let answer = self.acceptors[index].on_prepare(at.node, ballot, instance, at, rules);
-        self.answer(Held { to: at.node, cell, ballot, answer }, at, rules, cx);
+        self.answer(at.node, Reply { cell, ballot, answer }, at, rules, cx);
     }
 
     /// An acceptor's answer: lines 6 to 36.
-    #[expect(clippy::too_many_arguments, reason = "a message, where it comes from, and what surrounds the step")]
-    pub(super) fn on_answer(
-        &mut self,
-        cell: CellId,
-        from: NodeId,
-        ballot: Ballot,
-        answer: Answer,
-        at: At,
-        rules: &FaTLease,
-        cx: Cx<'_, '_>,
-    ) {
+    pub(super) fn on_answer(&mut self, from: NodeId, reply: Reply, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
+        let Reply { cell, ballot, answer } = reply;
         let index = usize::from(cell.0);
-        let quorum = rules.quorum();
-        let Some(place) = self.proposers[index].attempts.iter().position(|attempt| attempt.ballot == ballot) else {
+        let Some(place) = self.proposers[index].attempts.iter().position(|attempt| attempt.round.ballot == ballot)
+        else {
             return cx.mark("late answer");
         };
         if let Answer::Reject { instance, learned: Some(lease) } = answer {
             let news = self.acceptors[index].on_learn(lease, instance, at, rules);
             self.tell(cell, news, rules, cx);
         }
-        let attempts = &mut self.proposers[index].attempts;
-        match (&mut attempts[place].phase, answer) {
-            (Phase::Prepare { acks, prior, .. }, Answer::Ack(vote)) => {
-                acks.insert(from);
-                let is_equal = prior.is_some_and(|prior| vote.is_some_and(|vote| vote.ballot == prior.ballot));
+        let attempt = &mut self.proposers[index].attempts[place];
+        match (&attempt.round.phase, answer) {
+            (Phase::Prepare { highest, .. }, Answer::Ack(vote)) => {
                 // In print every answer bears the proposer's own ballot, and any of them is the largest.
-                if vote.map(|vote| vote.ballot) > prior.map(|prior| prior.ballot)
-                    || (is_equal && vote != *prior && cx.choose(2) == 1)
-                {
-                    *prior = vote;
-                }
-                if acks.len() >= quorum {
+                let ties = |vote: &Vote| highest.is_some_and(|other| other.ballot == vote.ballot && other != *vote);
+                let vote = vote.filter(|vote| !ties(vote) || cx.choose(2) == 1);
+                if attempt.round.on_promise(from, vote, &rules.paxos) {
                     self.accept(cell, place, at, rules, cx);
                 }
             }
-            (Phase::Accept { acks }, Answer::Accepted) => {
-                acks.insert(from);
-                if acks.len() >= quorum {
+            (Phase::Accept { .. }, Answer::Accepted) => {
+                if attempt.round.on_vote(from, &rules.paxos) {
                     self.decide(cell, place, at, rules, cx);
                 }
             }
+            // One is enough (line 11).
             (_, Answer::Nack(number)) => {
                 cx.mark("nack");
                 let lease = self.proposers[index].attempts.remove(place).lease;
@@ -250,15 +218,16 @@ impl Host {
                 let attempt = self.proposers[index].attempts.remove(place);
                 if rules.prints(OUTDATED_OVERWRITES) {
                     let keep = self.acceptors[index].keep;
-                    *self.acceptors[index] = Acceptor { instance, promised, accepted, keep, ..Acceptor::default() };
+                    let paxos = paxos::Acceptor { promised, accepted };
+                    *self.acceptors[index] = Acceptor { instance, paxos, keep, ..Acceptor::default() };
                 }
                 let lease = Some(attempt.lease).filter(|_| rules.prints(RETRIED_LEASE));
                 self.initiate(cell, instance, lease, at, rules, cx);
             }
-            (Phase::Prepare { rejects, .. }, Answer::Reject { instance, .. }) => {
+            (Phase::Prepare { .. }, Answer::Reject { instance, .. }) => {
                 cx.mark("rejected");
-                rejects.insert(from);
-                if rejects.len() >= quorum {
+                attempt.rejects.insert(from);
+                if attempt.rejects.len() >= rules.paxos.majority() {
                     self.step_back(cell, place, instance, at, rules, cx);
                 }
             }
@@ -274,43 +243,47 @@ impl Host {
     /// Lines 15 to 26: a majority promised.
     fn accept(&mut self, cell: CellId, place: usize, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
         let index = usize::from(cell.0);
-        let attempt = self.proposers[index].attempts[place].clone();
-        let Phase::Prepare { prior, .. } = attempt.phase else { unreachable!("a majority promises in phase 1") };
+        let attempt = &mut self.proposers[index].attempts[place];
+        let instance = attempt.instance;
+        let prior = attempt.round.begin_accept();
+        attempt.rejects = NodeSet::EMPTY;
         if let Some(prior) =
-            prior.filter(|prior| rules.is_past(prior.lease.end, at.now) && !rules.prints(PROPOSES_WHAT_IS_OVER))
+            prior.filter(|prior| rules.is_past(prior.value.end, at.now) && !rules.prints(PROPOSES_WHAT_IS_OVER))
         {
             // Nobody would accept it; if anything was chosen here, it is this.
             self.proposers[index].attempts.remove(place);
-            if !rules.is_over(prior.lease, at) {
+            if !rules.is_over(prior.value, at) {
                 cx.mark("safety-period");
                 return self.retry(cell, rules, cx);
             }
             cx.mark("instance-over");
-            return self.initiate(cell, attempt.instance.next(), None, at, rules, cx);
+            return self.initiate(cell, instance.next(), None, at, rules, cx);
         }
-        if prior.is_some_and(|prior| prior.lease != attempt.lease) {
-            cx.mark("adopted");
+        if let Some(prior) = prior {
+            if prior.value != attempt.lease {
+                cx.mark("adopted");
+            }
+            attempt.lease = prior.value;
+            if rules.prints(BALLOT_FROM_ANSWER) {
+                attempt.round.ballot = prior.ballot;
+            }
         }
-        let lease = prior.map_or(attempt.lease, |prior| prior.lease);
-        let reused = prior.filter(|_| rules.prints(BALLOT_FROM_ANSWER)).map(|prior| prior.ballot);
-        let ballot = reused.unwrap_or(attempt.ballot);
-        let phase = Phase::Accept { acks: NodeSet::EMPTY };
-        self.proposers[index].attempts[place] = Attempt { ballot, lease, phase, ..attempt };
+        let (lease, ballot) = (attempt.lease, attempt.round.ballot);
         if rules.retries() {
             // "a response from a majority to a prepare or accept request within one second" (§5.1).
             cx.set(Timer::Response(cell), rules.params.response);
         }
-        self.broadcast(cell, Body::Accept(lease, attempt.instance, ballot), rules, cx);
+        self.broadcast(cell, Body::Accept(lease, instance, ballot), rules, cx);
         // From here on the own promise counts as any other.
         self.acceptors[index].keep_on(at, rules);
-        let answer = self.acceptors[index].on_accept(lease, attempt.instance, ballot, at, rules);
-        self.answer(Held { to: at.node, cell, ballot, answer }, at, rules, cx);
+        let answer = self.acceptors[index].on_accept(lease, instance, ballot, at, rules);
+        self.answer(at.node, Reply { cell, ballot, answer }, at, rules, cx);
     }
 
     /// Lines 27 to 31: a majority accepted.
     fn decide(&mut self, cell: CellId, place: usize, at: At, rules: &FaTLease, cx: Cx<'_, '_>) {
         let index = usize::from(cell.0);
-        let Attempt { ballot, instance, lease, .. } = self.proposers[index].attempts.remove(place);
+        let Attempt { round, instance, lease, .. } = self.proposers[index].attempts.remove(place);
         self.proposers[index].rounds = 0;
         cx.mark("decided");
         if instance > Instance::INITIAL {
@@ -323,9 +296,9 @@ impl Host {
             let acceptor = &mut self.acceptors[index];
             let is_news =
                 acceptor.learned != Some(lease) && lease.owner == at.node && !rules.is_past(lease.end, at.now);
-            let (promised, accepted) = (Some(ballot), Some(Vote { ballot, lease }));
-            let (learned, previous, keep) = (Some(lease), acceptor.previous, acceptor.keep);
-            **acceptor = Acceptor { instance, promised, accepted, learned, previous, keep };
+            let accepted = Some(Vote { ballot: round.ballot, value: lease });
+            let paxos = paxos::Acceptor { promised: Some(round.ballot), accepted };
+            **acceptor = Acceptor { instance, paxos, learned: Some(lease), ..**acceptor };
             is_news.then_some(Observed::Acquired(lease))
         } else {
             self.acceptors[index].on_learn(lease, instance, at, rules)
@@ -370,7 +343,7 @@ impl Host {
     /// proposal, so that answers that are only late still count.
     pub(super) fn on_no_response(&mut self, cell: CellId, rules: &FaTLease, cx: Cx<'_, '_>) {
         let proposer = &mut self.proposers[usize::from(cell.0)];
-        let Some(Attempt { ballot, instance, lease, phase }) = proposer.attempts.last().cloned() else { return };
+        let Some(Attempt { round, instance, lease, .. }) = proposer.attempts.last().cloned() else { return };
         cx.mark("timed-out");
         proposer.rounds += 1;
         if proposer.rounds >= rules.params.rounds {
@@ -379,9 +352,9 @@ impl Host {
             return cx.mark("gave-up");
         }
         cx.set(Timer::Response(cell), rules.params.response);
-        let body = match phase {
-            Phase::Prepare { .. } => Body::Prepare(ballot, instance),
-            Phase::Accept { .. } => Body::Accept(lease, instance, ballot),
+        let body = match round.phase {
+            Phase::Prepare { .. } => Body::Prepare(round.ballot, instance),
+            Phase::Accept { .. } => Body::Accept(lease, instance, round.ballot),
         };
         self.broadcast(cell, body, rules, cx);
     }

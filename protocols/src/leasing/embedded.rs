@@ -4,8 +4,6 @@
 //! For the simulator. The explorer has the atomic group, which [`crate::paxos::group`] is checked to be: its monitor is that
 //! group's state, and each of its rulings one that the atomic group could have given.
 
-use std::marker::PhantomData;
-
 use seedbed_model::{Context, Embedding, Input, Mutants, NodeId, Nonce, Protocol, Stream};
 
 use super::message::{Ask, Register, Ruling};
@@ -41,7 +39,7 @@ pub(super) fn group(params: &Params) -> PaxosGroup<Register> {
         manager_longest: params.manager_longest,
         ..paxos::Params::default()
     };
-    PaxosGroup { params, mutants: Mutants::none(), first, made: None, of: PhantomData }
+    PaxosGroup::new(params, Mutants::none(), first, None)
 }
 
 impl Leasing {

@@ -1,12 +1,12 @@
-//! An acceptor: a promise that is also a grant of the leader lease, and a vote on the register. Both are durable before they
-//! are answered; that the lease is granted is a timer, which a restart sets anew.
+//! An acceptor of Paxos ([`crate::paxos::Acceptor`]), whose promise is also a grant of the leader lease: that it is granted is a
+//! timer, which a restart sets anew.
 
 use seedbed_model::{Canonical, Context, Data, NodeId, Stream};
 
-use super::message::{Ballot, Bid, Held, Kept, Message, Vote};
+use super::message::{Ballot, Bid, Kept, Message, Vote, Write};
 use super::mutants::*;
 use super::{PaxosGroup, Timer};
-use crate::paxos::Writer;
+use crate::paxos::{Denied, Held, Writer};
 
 /// The stream of the acceptor's state.
 const ACCEPTOR: Stream = Stream(0);
@@ -20,7 +20,7 @@ const ACCEPTOR: Stream = Stream(0);
 pub struct Acceptor<V> {
     /// What is durable, or on its way there.
     pub kept: Kept<V>,
-    writer: Writer<Held<V>>,
+    writer: Writer<Message<V>>,
 }
 
 type Cx<'a, 'b, V> = &'a mut Context<'b, PaxosGroup<V>>;
@@ -28,7 +28,7 @@ type Cx<'a, 'b, V> = &'a mut Context<'b, PaxosGroup<V>>;
 impl<V: Data> Acceptor<V> {
     /// What was granted before a crash may be held: for how much longer no disk says, so for a whole margin.
     pub(super) fn start(durable: &Kept<V>, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) -> Self {
-        let kept = if group.has(NOTHING_READ_BACK) { Kept::default() } else { durable.clone() };
+        let kept = if group.paxos.state_is_read_back { durable.clone() } else { Kept::default() };
         if kept.promised.is_some() {
             cx.mark("read-back");
             if !group.has(RESTART_GRANTS) {
@@ -41,7 +41,7 @@ impl<V: Data> Acceptor<V> {
     pub(crate) fn on_message(&mut self, from: NodeId, message: Message<V>, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
         match message {
             Message::Prepare(ballot) => self.on_prepare(from, ballot, group, cx),
-            Message::Accept { ballot, bid, value } => self.on_accept(from, Vote { ballot, bid, value }, group, cx),
+            Message::Accept { ballot, bid, value } => self.on_accept(from, ballot, Write { bid, value }, group, cx),
             Message::Renew { ballot, bid } => self.on_renew(from, ballot, bid, group, cx),
             Message::Release(ballot) => self.on_release(ballot, cx),
             Message::Promise { .. } | Message::Granted { .. } | Message::Denied { .. } => {
@@ -57,45 +57,43 @@ impl<V: Data> Acceptor<V> {
         let is_granted = is_anothers && cx.is_armed(&Timer::Granted) && !group.has(GRANT_WHILE_HELD);
         if is_granted {
             cx.mark("lease-held");
+            return deny(from, ballot.attempt, self.kept.denied(), cx);
         }
-        if is_granted || self.is_below(ballot, group) {
-            return self.deny(from, ballot.attempt, cx);
+        match self.kept.prepare(ballot, &group.paxos) {
+            Err(denied) => deny(from, ballot.attempt, denied, cx),
+            Ok(vote) => {
+                cx.set(Timer::Granted, group.params.leader_margin);
+                let answer = Message::Promise { bid: ballot.attempt, vote };
+                self.answer(Held { to: from, answer }, group.paxos.promise_is_written_first, cx);
+            }
         }
-        self.kept.promised = Some(ballot);
-        cx.set(Timer::Granted, group.params.leader_margin);
-        let answer = Message::Promise { bid: ballot.attempt, vote: self.kept.accepted.clone() };
-        self.answer(Held { to: from, answer }, group.has(UNSYNCED_PROMISE), cx);
     }
 
     /// The leader writes the register. That no other leads was seen by the majority that promised.
-    fn on_accept(&mut self, from: NodeId, vote: Vote<V>, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
-        if self.is_below(vote.ballot, group) && !group.has(ACCEPT_BELOW_PROMISE) {
-            return self.deny(from, vote.bid, cx);
+    fn on_accept(&mut self, from: NodeId, ballot: Ballot, write: Write<V>, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
+        let bid = write.bid;
+        match self.kept.accept(Vote { ballot, value: write }, &group.paxos) {
+            Err(denied) => deny(from, bid, denied, cx),
+            Ok(false) => cx.mark("overtaken"),
+            Ok(true) => {
+                cx.set(Timer::Granted, group.params.leader_margin);
+                let held = Held { to: from, answer: Message::Granted { bid } };
+                self.answer(held, group.paxos.vote_is_written_first, cx);
+            }
         }
-        let is_overtaken =
-            self.kept.accepted.as_ref().is_some_and(|last| last.ballot == vote.ballot && last.bid > vote.bid);
-        if is_overtaken && !group.has(OVERTAKEN_ACCEPTED) {
-            return cx.mark("overtaken");
-        }
-        let bid = vote.bid;
-        self.kept.promised = Some(vote.ballot);
-        self.kept.accepted = Some(vote);
-        cx.set(Timer::Granted, group.params.leader_margin);
-        self.answer(Held { to: from, answer: Message::Granted { bid } }, group.has(UNSYNCED_VOTE), cx);
     }
 
-    /// Nothing to write, if what is promised is durable.
+    /// The promise once more. Nothing to write, if it is durable.
     fn on_renew(&mut self, from: NodeId, ballot: Ballot, bid: Bid, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
-        if self.is_below(ballot, group) {
-            return self.deny(from, bid, cx);
-        }
         let is_durable = self.kept.promised == Some(ballot) && self.writer.is_idle();
-        self.kept.promised = Some(ballot);
+        if let Err(denied) = self.kept.prepare(ballot, &group.paxos) {
+            return deny(from, bid, denied, cx);
+        }
         cx.set(Timer::Granted, group.params.leader_margin);
         if is_durable {
             return cx.send(from, Message::Granted { bid });
         }
-        self.answer(Held { to: from, answer: Message::Granted { bid } }, group.has(UNSYNCED_PROMISE), cx);
+        self.answer(Held { to: from, answer: Message::Granted { bid } }, group.paxos.promise_is_written_first, cx);
     }
 
     /// A candidate gives up its ballot, so that others need not wait for a lease that nobody holds.
@@ -108,24 +106,12 @@ impl<V: Data> Acceptor<V> {
 
     /// Whether the ballot is not promised here, and never will be.
     pub(super) fn is_past(&self, ballot: Ballot, group: &PaxosGroup<V>) -> bool {
-        self.is_below(ballot, group)
+        self.kept.check(ballot, &group.paxos).is_err()
     }
 
-    /// Terms are numbers, so that of one number only one ballot is promised: a server that crashed counts anew.
-    fn is_below(&self, ballot: Ballot, group: &PaxosGroup<V>) -> bool {
-        let Some(promised) = self.kept.promised.filter(|promised| *promised != ballot) else { return false };
-        if group.has(NUMBERS_TIE) { ballot < promised } else { ballot.number <= promised.number }
-    }
-
-    fn deny(&self, to: NodeId, bid: Bid, cx: Cx<'_, '_, V>) {
-        cx.mark("denied");
-        let number = self.kept.promised.map_or(0, |promised| promised.number);
-        cx.send(to, Message::Denied { bid, number });
-    }
-
-    /// Answers once the present state is durable; a mutant that is `hasty`, at once.
-    fn answer(&mut self, held: Held<V>, hasty: bool, cx: Cx<'_, '_, V>) {
-        if hasty {
+    /// Answers once the present state is durable; a mutant that does not wait, at once.
+    fn answer(&mut self, held: Held<Message<V>>, waits: bool, cx: Cx<'_, '_, V>) {
+        if !waits {
             let Held { to, answer } = held.clone();
             cx.send(to, answer);
         }
@@ -135,13 +121,8 @@ impl<V: Data> Acceptor<V> {
 
     fn write(&mut self, cx: Cx<'_, '_, V>) {
         let ready = self.writer.ready();
-        if ready == 0 {
-            return;
-        }
-        let answers = self.writer.begin(ready, |_| false);
-        let ticket = cx.persist(ACCEPTOR, self.kept.clone());
-        for Held { to, answer } in answers {
-            cx.send_after(ticket, to, answer);
+        if ready > 0 {
+            self.writer.begin_write(ready, ACCEPTOR, |_| self.kept.clone(), cx);
         }
     }
 
@@ -150,4 +131,9 @@ impl<V: Data> Acceptor<V> {
         self.writer.done();
         self.write(cx);
     }
+}
+
+fn deny<V: Data>(to: NodeId, bid: Bid, denied: Denied, cx: Cx<'_, '_, V>) {
+    cx.mark("denied");
+    cx.send(to, Message::Denied { bid, number: denied.number });
 }

@@ -1,15 +1,15 @@
-//! A server's side of the group: it asks for the leader lease, renews it, and commits the register with the renewal.
+//! A server's side of the group: it asks for the leader lease, renews it, and commits the register with the renewal. Each
+//! election is a round of Paxos ([`crate::paxos::Round`]), and each renewal one more second phase under its ballot.
 //!
 //! A bid is answered by a [`Ruling`], by which the group is to its servers an atomic leader lease and register: whoever counts
 //! its lease from the sending of the bid that was granted leads alone.
 
-use std::collections::BTreeSet;
-
 use seedbed_model::{Canonical, Context, Data, NodeId, Nonce};
 
 use super::PaxosGroup;
-use super::message::{Ballot, Bid, Message, Vote};
+use super::message::{Ballot, Bid, Message, Write};
 use super::mutants::*;
+use crate::paxos;
 
 /// A candidate's, and a leader's, state at one server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -27,15 +27,14 @@ pub struct Candidate<V> {
 /// A bid under way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 struct Round<V> {
+    paxos: paxos::Round<Ballot, Write<V>>,
     step: Step<V>,
-    acks: BTreeSet<NodeId>,
-    denials: BTreeSet<NodeId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 enum Step<V> {
     /// Phase 1: the lease is asked for, and the register read.
-    Asking(Option<Vote<V>>),
+    Asking,
     /// Phase 2: what was read is written back. Else it might have been accepted by a minority alone, which the next
     /// leader need not hear.
     Confirming {
@@ -44,7 +43,7 @@ enum Step<V> {
         /// The register.
         value: Option<V>,
     },
-    /// A leader's.
+    /// A leader's: phase 2 alone.
     Renewing,
 }
 
@@ -77,7 +76,7 @@ impl<V: Data> Candidate<V> {
     /// "Can I have the leader lease?" An earlier bid is given up.
     pub fn ask(&mut self, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
         self.give_up(group, cx);
-        let number = group.number_after(self.heard, cx.node());
+        let number = group.share(cx.node()).beyond(self.heard);
         if group.params.ballots > 0 && number > group.params.ballots {
             return cx.mark("out of numbers");
         }
@@ -85,7 +84,7 @@ impl<V: Data> Candidate<V> {
         self.heard = number;
         let ballot = Ballot { number: self.heard, host: cx.node(), attempt: self.bid };
         self.ballot = Some(ballot);
-        self.begin(Step::Asking(None));
+        self.round = Some(Round { paxos: paxos::Round::prepare(ballot), step: Step::Asking });
         self.send_all(&Message::Prepare(ballot), group, cx);
     }
 
@@ -94,7 +93,7 @@ impl<V: Data> Candidate<V> {
         let Some(ballot) = self.ballot else { return cx.mark("nothing to renew") };
         self.bid = self.bid.next();
         let bid = self.bid;
-        self.begin(Step::Renewing);
+        self.round = Some(Round { paxos: paxos::Round::accept(ballot), step: Step::Renewing });
         match update {
             Some(value) => self.send_all(&Message::Accept { ballot, bid, value: Some(value) }, group, cx),
             None => self.send_all(&Message::Renew { ballot, bid }, group, cx),
@@ -123,21 +122,17 @@ impl<V: Data> Candidate<V> {
             cx.mark("late answer");
             return None;
         };
-        match (&mut round.step, message) {
-            (Step::Asking(prior), Message::Promise { vote, .. }) => {
-                round.acks.insert(from);
-                if vote > *prior && !group.has(PRIOR_IGNORED) && !(group.has(PRIOR_OF_ANY) && prior.is_some()) {
-                    *prior = vote;
-                }
-                (round.acks.len() >= group.quorum()).then(|| self.confirm(group, cx)).flatten()
+        match (&round.step, message) {
+            (Step::Asking, Message::Promise { vote, .. }) => {
+                let is_promised = round.paxos.on_promise(from, vote, &group.paxos);
+                is_promised.then(|| self.confirm(group, cx)).flatten()
             }
             (Step::Confirming { .. } | Step::Renewing, Message::Granted { .. }) => {
-                round.acks.insert(from);
-                (round.acks.len() >= group.quorum()).then(|| self.decide()).flatten()
+                let is_accepted = round.paxos.on_vote(from, &group.paxos);
+                is_accepted.then(|| self.decide()).flatten()
             }
             (_, Message::Denied { .. }) => {
-                round.denials.insert(from);
-                let is_lost = round.denials.len() > group.acceptor_count() - group.quorum();
+                let is_lost = round.paxos.on_denial(from, &group.paxos);
                 is_lost.then(|| self.refused(group, cx))
             }
             _ => {
@@ -153,11 +148,11 @@ impl<V: Data> Candidate<V> {
             return true;
         }
         let Some(round) = self.round.as_ref().filter(|_| message.answers() == Some(self.bid)) else { return false };
-        match (&round.step, message) {
-            (Step::Asking(_), Message::Promise { .. }) => !round.acks.contains(&from),
-            (Step::Confirming { .. } | Step::Renewing, Message::Granted { .. }) => !round.acks.contains(&from),
-            (_, Message::Denied { .. }) => !round.denials.contains(&from),
-            // A grant is answered after the promise, and so comes when the second phase has begun.
+        match message {
+            Message::Promise { .. } => round.paxos.awaits_promise(from),
+            // It is answered after the promise, and so comes when the second phase has begun.
+            Message::Granted { .. } => round.paxos.awaits_vote(from),
+            Message::Denied { .. } => round.paxos.awaits_denial(from),
             _ => false,
         }
     }
@@ -165,13 +160,14 @@ impl<V: Data> Candidate<V> {
     /// A majority promised: what it accepted last is written back, under the new ballot.
     fn confirm(&mut self, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) -> Option<Ruling<V>> {
         let (ballot, bid) = (self.ballot?, self.bid);
-        let Some(Round { step: Step::Asking(prior), .. }) = self.round.take() else { return None };
+        let round = self.round.as_mut()?;
+        let prior = round.paxos.begin_accept();
         let earlier = prior.is_some();
-        let value = prior.and_then(|vote| vote.value);
+        let value = prior.and_then(|vote| vote.value.value);
         if value.is_some() {
             cx.mark("value-read");
         }
-        self.begin(Step::Confirming { earlier, value: value.clone() });
+        round.step = Step::Confirming { earlier, value: value.clone() };
         if group.has(NO_WRITE_BACK) {
             return self.decide();
         }
@@ -184,7 +180,7 @@ impl<V: Data> Candidate<V> {
         match self.round.take()?.step {
             Step::Confirming { earlier, value } => Some(Ruling::Elected { term, earlier, value }),
             Step::Renewing => Some(Ruling::Renewed),
-            Step::Asking(_) => None,
+            Step::Asking => None,
         }
     }
 
@@ -198,14 +194,10 @@ impl<V: Data> Candidate<V> {
     /// Nobody leads by the ballot that is asked for: who granted the lease for it may grant it to another.
     fn give_up(&mut self, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {
         let Some(round) = self.round.take() else { return };
-        let is_asking = matches!(round.step, Step::Asking(_) | Step::Confirming { .. });
+        let is_asking = matches!(round.step, Step::Asking | Step::Confirming { .. });
         if let Some(ballot) = self.ballot.take().filter(|_| is_asking && !group.has(NO_RELEASE)) {
             self.send_all(&Message::Release(ballot), group, cx);
         }
-    }
-
-    fn begin(&mut self, step: Step<V>) {
-        self.round = Some(Round { step, acks: BTreeSet::new(), denials: BTreeSet::new() });
     }
 
     fn send_all(&self, message: &Message<V>, group: &PaxosGroup<V>, cx: Cx<'_, '_, V>) {

@@ -1,6 +1,8 @@
 //! What servers and acceptors say to each other, what acceptors write, and the names in it.
 
-use seedbed_model::{Canonical, NodeId, Serial, TagKind};
+use seedbed_model::{Canonical, Data, Serial, TagKind};
+
+use crate::paxos;
 
 /// The numbers of a server's bids; the scope is the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,33 +20,30 @@ impl TagKind for Bids {
 pub type Bid = Serial<Bids>;
 
 /// A ballot, opened by the bid `attempt`. Its number is the term of the leader that is elected by it.
-pub type Ballot = crate::paxos::Ballot<Bids>;
+pub type Ballot = paxos::Ballot<Bids>;
 
-/// What an acceptor accepted: the register, as a leader wrote it. Ordered by the leader, and by its bids.
+/// The register, as a leader wrote it with one of its bids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Vote<V> {
-    /// Whose.
-    pub ballot: Ballot,
-    /// Which of the leader's bids.
+pub struct Write<V> {
+    /// Which bid.
     pub bid: Bid,
     /// The register. `None`: nothing was ever committed.
     pub value: Option<V>,
 }
 
-/// What an acceptor must not forget. Each write holds all of it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Kept<V> {
-    /// The largest ballot promised or accepted.
-    pub promised: Option<Ballot>,
-    /// The latest vote.
-    pub accepted: Option<Vote<V>>,
-}
+impl<V: Data> paxos::Value for Write<V> {
+    type Turn = Bid;
 
-impl<V> Default for Kept<V> {
-    fn default() -> Self {
-        Kept { promised: None, accepted: None }
+    fn turn(&self) -> Bid {
+        self.bid
     }
 }
+
+/// What an acceptor accepted.
+pub type Vote<V> = paxos::Vote<Ballot, Write<V>>;
+
+/// What an acceptor must not forget. Each record holds all of it.
+pub type Kept<V> = paxos::Acceptor<Ballot, Write<V>>;
 
 /// A message of the group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -88,13 +87,4 @@ pub enum Message<V> {
         /// The number of the ballot promised.
         number: u16,
     },
-}
-
-/// An answer that waits for the disk.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Held<V> {
-    /// Whom it is for.
-    pub to: NodeId,
-    /// What.
-    pub answer: Message<V>,
 }

@@ -52,22 +52,25 @@ use seedbed_model::{
 
 pub use acceptor::Acceptor;
 pub use candidate::{Candidate, Ruling};
-pub use message::{Ballot, Bid, Bids, Held, Kept, Message, Vote};
+pub use message::{Ballot, Bid, Bids, Kept, Message, Vote, Write};
 pub use monitor::Monitor;
 pub use mutants::*;
 pub use params::{ManagerGroup, Params, Version};
 pub use server::Server;
 
+use crate::paxos::{Rules, Share};
+
 /// The protocol, for a register of type `V`.
 #[derive(Debug, Clone)]
 pub struct PaxosGroup<V> {
-    pub(crate) params: Params,
-    pub(crate) mutants: Mutants,
+    params: Params,
+    mutants: Mutants,
+    paxos: Rules,
     /// The acceptors' ids begin here.
-    pub(crate) first: NodeId,
+    first: NodeId,
     /// What a leader of this term commits as its n-th: of the group alone. `None` where another protocol says what.
-    pub(crate) made: Option<fn(u16, u32) -> V>,
-    pub(crate) of: PhantomData<fn() -> V>,
+    made: Option<fn(u16, u32) -> V>,
+    of: PhantomData<fn() -> V>,
 }
 
 /// A node's volatile state.
@@ -122,31 +125,38 @@ pub enum Observation<V> {
 }
 
 impl<V> PaxosGroup<V> {
+    /// A group whose acceptors' ids begin at `first`. `made`: see the field.
+    pub(crate) fn new(params: Params, mutants: Mutants, first: NodeId, made: Option<fn(u16, u32) -> V>) -> Self {
+        let paxos = Rules {
+            majority_exceeds_half: !mutants.has(HALF_IS_MAJORITY),
+            promise_binds: !mutants.has(ACCEPT_BELOW_PROMISE),
+            // Terms are numbers, and a server that crashed counts anew.
+            number_is_promised_once: !mutants.has(NUMBERS_TIE),
+            later_turn_stands: !mutants.has(OVERTAKEN_ACCEPTED),
+            votes_are_taken_up: !mutants.has(PRIOR_IGNORED),
+            highest_is_taken_up: !mutants.has(PRIOR_OF_ANY),
+            promise_is_written_first: !mutants.has(UNSYNCED_PROMISE),
+            vote_is_written_first: !mutants.has(UNSYNCED_VOTE),
+            state_is_read_back: !mutants.has(NOTHING_READ_BACK),
+            ..Rules::whole(params.acceptors)
+        };
+        PaxosGroup { params, mutants, paxos, first, made, of: PhantomData }
+    }
+
     pub(super) fn acceptors(&self) -> impl Iterator<Item = NodeId> + use<V> {
         let first = self.first.0;
         (0..self.params.acceptors).map(move |index| NodeId(first + index))
-    }
-
-    fn acceptor_count(&self) -> usize {
-        usize::from(self.params.acceptors)
-    }
-
-    fn quorum(&self) -> usize {
-        let half = self.acceptor_count() / 2;
-        if self.has(HALF_IS_MAJORITY) { half.max(1) } else { half + 1 }
     }
 
     fn has(&self, mutant: &str) -> bool {
         self.mutants.has(mutant)
     }
 
-    /// The number that a server takes which has heard of `heard`: its own, as no two servers take one.
-    fn number_after(&self, heard: u16, server: NodeId) -> u16 {
-        let servers = self.params.servers;
+    /// No two servers take one number.
+    fn share(&self, server: NodeId) -> Share {
+        let of = self.params.servers;
         // Of servers that are not the first nodes, all but one stand just before the acceptors.
-        let place = if server.0 == 0 { 0 } else { server.0 + servers - self.first.0 };
-        let next = heard - heard % servers + place + 1;
-        if next > heard { next } else { next + servers }
+        Share { of, place: if server.0 == 0 { 0 } else { server.0 + of - self.first.0 } }
     }
 
     fn is_acceptor(&self, node: NodeId) -> bool {

@@ -1,7 +1,5 @@
 //! Sizes and times; the group as a family of its own.
 
-use std::marker::PhantomData;
-
 use seedbed_model::{Canonical, Family, Mutant, Mutants, NodeId, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +112,6 @@ impl Family for ManagerGroup {
         params.check()?;
         let made = |term, count| Version { term, count };
         let first = NodeId(params.servers);
-        Ok(PaxosGroup { params: params.clone(), mutants, first, made: Some(made), of: PhantomData })
+        Ok(PaxosGroup::new(params.clone(), mutants, first, Some(made)))
     }
 }
