@@ -3,11 +3,9 @@
 use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, OpId, Span};
 
 use super::ZooKeeper;
-use super::message::{
-    Ask, Connection, Decision, Link, Message, Observation, Operation, Returned, Timer, ToClient, ToServer,
-};
+use super::message::{Ask, Connection, Decision, Link, Message, Observation, Returned, Timer, ToClient, ToServer};
 use super::mutants::SEEN_BEFORE_EVENTS;
-use super::recipe::{Event, Task};
+use super::recipe::{Event, Operation, Task};
 use super::txn::{Answer, ErrorKind, Session};
 use super::watches::ClientWatches;
 use crate::zab::message::Zxid;
@@ -23,12 +21,21 @@ pub struct Client {
     session: Option<Session>,
     /// All up to this transaction it has seen, and been told of.
     seen: Zxid,
-    /// Requests without an answer, by their packets' numbers.
-    pending: Vec<(u32, Ask)>,
+    /// Requests without an answer.
+    pending: Vec<Pending>,
     watches: ClientWatches,
     task: Option<Task>,
     /// How often it has left a server of its own accord.
     left: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Pending {
+    /// Of the packet.
+    number: u32,
+    ask: Ask,
+    /// Whether the task waits for it, and not an earlier one that is over.
+    is_of_task: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -162,23 +169,25 @@ impl Client {
     }
 
     fn on_answer(&mut self, number: u32, answer: Answer, zxid: Zxid, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
-        let Some(place) = self.pending.iter().position(|(other, _)| *other == number) else {
+        let Some(place) = self.pending.iter().position(|pending| pending.number == number) else {
             return cx.mark("input out of place");
         };
-        let (_, ask) = self.pending.remove(place);
+        let Pending { ask, is_of_task, .. } = self.pending.remove(place);
         if let Ask::Read { read, watch: true } = &ask {
             self.watches.set(0, read, &answer);
         }
         let place = place as u32;
         cx.observe(Observation::Answered { place, ask: ask.clone(), answer: answer.clone(), zxid });
-        self.tell(Event::Answered(ask, answer), zookeeper, cx);
+        if is_of_task {
+            self.tell(Event::Answered(ask, answer), zookeeper, cx);
+        }
     }
 
     /// What becomes of open requests, nobody knows.
     fn disconnected(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         self.phase = Phase::Idle;
         cx.observe(Observation::Disconnected);
-        for (_, ask) in std::mem::take(&mut self.pending) {
+        for Pending { ask, .. } in std::mem::take(&mut self.pending).into_iter().filter(|pending| pending.is_of_task) {
             self.tell(Event::Answered(ask, Answer::Failed(ErrorKind::ConnectionLoss)), zookeeper, cx);
         }
         if zookeeper.is_timed() {
@@ -204,6 +213,7 @@ impl Client {
         if let Some(answers) = task.finished() {
             cx.respond(task.op(), Returned(answers));
             self.task = None;
+            self.pending.iter_mut().for_each(|pending| pending.is_of_task = false);
         }
         asks.into_iter().for_each(|ask| self.ask(ask, zookeeper, cx));
     }
@@ -211,7 +221,7 @@ impl Client {
     fn ask(&mut self, ask: Ask, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         let number = self.send(ToServer::Ask(ask.clone()), zookeeper, cx);
         cx.observe(Observation::Asked { connection: self.link.connection, number, ask: ask.clone() });
-        self.pending.push((number, ask));
+        self.pending.push(Pending { number, ask, is_of_task: true });
     }
 
     fn send(&mut self, packet: ToServer, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> u32 {

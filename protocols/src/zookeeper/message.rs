@@ -2,6 +2,7 @@
 
 use seedbed_model::{Canonical, NodeId, Serial, TagKind};
 
+use super::recipe::Shown;
 use super::snapshot::Snapshot;
 use super::tree::Trigger;
 use super::txn::{Answer, Read, Request, Session, Txn, Write};
@@ -315,22 +316,11 @@ pub enum Decision {
     Connect(NodeId),
     /// At a client: it has not heard of its server for too long.
     Leave,
-    /// At a client: it has held the lock for long enough.
+    /// At a client: it has held the lock, or computed in the barrier, for long enough.
     Release,
 }
 
-/// What a client's application is to do.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub enum Operation {
-    /// All of these, one after the other without waiting for answers.
-    Batch(Vec<Ask>),
-    /// Acquire the lock, hold it, release it (§2.4, "simple locks without herd effect").
-    Lock,
-    /// The same with a lock file (§2.4, "simple locks").
-    SimpleLock,
-}
-
-/// What came of it: an answer for each request of a batch.
+/// What came of an operation: an answer for each request of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Returned(pub Vec<Answer>);
 
@@ -377,13 +367,6 @@ pub enum Observation {
     Disconnected,
     /// A client's session has ended, for all it knows.
     Ended,
-    /// A client holds the lock, by its node of this name.
-    Held {
-        /// In which session.
-        session: Session,
-        /// Its place in the queue, where there is one.
-        number: Option<i64>,
-    },
-    /// It holds it no longer.
-    Released,
+    /// A client shows how far it is with a recipe.
+    Recipe(Shown),
 }

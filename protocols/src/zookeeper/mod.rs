@@ -68,8 +68,9 @@ use seedbed_model::{
 
 use atomic::Broadcast;
 use client::Client;
-use message::{Decision, Kept, Message, Observation, Operation, Returned, Timer};
+use message::{Decision, Kept, Message, Observation, Returned, Timer};
 use monitor::Monitor;
+use recipe::Operation;
 use server::Server;
 
 /// The protocol.
@@ -97,6 +98,11 @@ impl ZooKeeper {
 
     fn servers(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.params.servers).map(NodeId)
+    }
+
+    /// The one that writes the configuration, and is the master of the others.
+    fn first_client(&self) -> NodeId {
+        NodeId(self.params.servers)
     }
 
     fn broadcast(&self) -> NodeId {

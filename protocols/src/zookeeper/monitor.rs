@@ -8,14 +8,14 @@ use seedbed_model::{Canonical, Event, NodeId, Part, Property, Watch};
 use super::ZooKeeper;
 use super::message::{Ask, Asked, Connection, Entry, Observation};
 use super::processor::Processor;
-use super::recipe::{self, FILE, LOCK};
+use super::recipe::{self, monitor::Recipes};
 use super::tree::{Tree, TreeEvent, Trigger};
 use super::txn::{Answer, Change, Read, Request, Session, Write};
 use crate::zab::message::Zxid;
 
 /// See the module.
 pub fn properties() -> Vec<Property> {
-    vec![
+    let of_service = vec![
         Property::always(
             "one-by-one",
             "a transaction is what its request becomes if all before it are applied first (§4.1)",
@@ -40,11 +40,8 @@ pub fn properties() -> Vec<Property> {
             "replicas-agree",
             "servers that applied the same transactions have the same tree (§4.1, §4.3)",
         ),
-        Property::always("mutual-exclusion", "two sessions that are open never hold the lock at once (§2.4)"),
-        Property::always("lock-in-order", "nobody holds the lock while who came before is in the queue (§2.4)"),
-        Property::always("no-herd", "a node of the queue that goes wakes up one client (§2.4)"),
-        Property::sometimes("herd", "a lock file that goes wakes up more than one client (§2.4)"),
-    ]
+    ];
+    of_service.into_iter().chain(recipe::monitor::properties()).collect()
 }
 
 /// What the properties remember.
@@ -54,7 +51,7 @@ pub struct Monitor {
     clients: BTreeMap<NodeId, Client>,
     /// Writes that were answered before they were ordered.
     early: BTreeSet<Place>,
-    lock: Lock,
+    recipes: Recipes,
 }
 
 /// A request, by its connection and its number there.
@@ -105,14 +102,6 @@ enum Watched {
     Children,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-struct Lock {
-    /// By the kind of lock: whether it has a queue.
-    holders: BTreeMap<(bool, NodeId), Session>,
-    /// Who was told that a node of it went.
-    woken: BTreeMap<String, BTreeSet<NodeId>>,
-}
-
 impl Monitor {
     /// Folds an event.
     pub fn watch(&mut self, node: NodeId, event: &Event<ZooKeeper>, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
@@ -121,7 +110,7 @@ impl Monitor {
             Event::Crashed => {
                 watch.reached("crashed");
                 self.clients.remove(&node);
-                self.lock.holders.retain(|(_, holder), _| *holder != node);
+                self.recipes.crashed(node);
             }
             _ => {}
         }
@@ -133,7 +122,10 @@ impl Monitor {
                 if let Some(asked) = &entry.asked {
                     self.write_ordered(asked, watch);
                 }
-                self.order.ordered(request.as_ref(), entry, zookeeper, watch);
+                let triggers = self.order.ordered(request.as_ref(), entry, zookeeper, watch);
+                if let Some(tree) = &self.order.tree {
+                    self.recipes.ordered(&entry.txn, tree, &triggers, zookeeper, watch);
+                }
             }
             Observation::Applied { zxid, digest } => {
                 if self.order.digests.get(zxid).is_some_and(|other| other != digest) {
@@ -141,6 +133,7 @@ impl Monitor {
                 }
             }
             Observation::Asked { connection, number, ask } => {
+                self.recipes.asked(node, ask);
                 let open = match ask {
                     Ask::Write(_) => {
                         Open::Write { place: (*connection, *number), is_ordered: false, after: self.early.clone() }
@@ -162,8 +155,11 @@ impl Monitor {
             Observation::Ended => {
                 self.clients.remove(&node);
             }
-            Observation::Held { session, number } => self.held(node, *session, *number, watch),
-            Observation::Released => self.lock.holders.retain(|(_, holder), _| *holder != node),
+            Observation::Recipe(shown) => {
+                if let Some(tree) = &self.order.tree {
+                    self.recipes.shown(node, shown, tree, zookeeper, watch);
+                }
+            }
         }
     }
 
@@ -228,55 +224,23 @@ impl Monitor {
     fn notified(&mut self, node: NodeId, trigger: &Trigger, watch: &mut Watch<'_>) {
         let client = self.clients.entry(node).or_default();
         client.watches.retain(|(watched, path), _| *path != trigger.path || !is_of(*watched, trigger.event));
-        let is_place = trigger.path.strip_prefix(LOCK).is_some_and(|rest| !rest.is_empty());
-        if trigger.event == TreeEvent::Deleted && (is_place || trigger.path == FILE) {
-            let woken = self.lock.woken.entry(trigger.path.clone()).or_default();
-            woken.insert(node);
-            if woken.len() > 1 {
-                match is_place {
-                    true => watch.violated("no-herd", format!("{woken:?} wake up for {}", trigger.path)),
-                    false => watch.reached("herd"),
-                }
-            }
-        }
-    }
-
-    fn held(&mut self, node: NodeId, session: Session, number: Option<i64>, watch: &mut Watch<'_>) {
-        watch.reached("locked");
-        if number.is_none() {
-            self.lock.woken.remove(FILE);
-        }
-        let is_open =
-            |session: &Session| self.order.tree.as_ref().is_some_and(|tree| tree.sessions().contains(session));
-        if let Some(before) = self.order.queue().find(|before| recipe::number(before) < number)
-            && number.is_some()
-        {
-            watch.violated("lock-in-order", format!("{node:?} holds the lock, and {before} came before"));
-        }
-        let kind = number.is_some();
-        let mut others = self
-            .lock
-            .holders
-            .iter()
-            .filter(|((other, holder), held)| *other == kind && *holder != node && is_open(held));
-        if let (Some(((_, other), _)), true) = (others.next(), is_open(&session)) {
-            watch.violated("mutual-exclusion", format!("{node:?} holds the lock, and so does {other:?}"));
-        }
-        self.lock.holders.insert((kind, node), session);
+        self.recipes.notified(node, trigger, watch);
     }
 }
 
 impl Ordered {
-    /// The names in the lock's queue.
-    fn queue(&self) -> impl Iterator<Item = &String> {
-        self.tree.as_ref().and_then(|tree| tree.node(LOCK)).into_iter().flat_map(|node| &node.children)
-    }
-
     fn last(&self) -> Zxid {
         self.tree.as_ref().map_or(Zxid::ZERO, Tree::last)
     }
 
-    fn ordered(&mut self, request: Option<&Request>, entry: &Entry, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
+    /// What happens in the tree.
+    fn ordered(
+        &mut self,
+        request: Option<&Request>,
+        entry: &Entry,
+        zookeeper: &ZooKeeper,
+        watch: &mut Watch<'_>,
+    ) -> Vec<Trigger> {
         let Entry { txn, asked } = entry;
         // What changes nothing may come late. So may a session: its client does not know of it, and it expires.
         let may_be_late = matches!(txn.change, Change::Error(_) | Change::Check | Change::CreateSession);
@@ -318,7 +282,8 @@ impl Ordered {
             );
         }
         self.digests.insert(txn.zxid, tree.digest());
-        self.changes.extend(triggers.into_iter().map(|trigger| (txn.zxid, trigger)));
+        self.changes.extend(triggers.iter().map(|trigger| (txn.zxid, trigger.clone())));
+        triggers
     }
 
     /// Whether what was watched since `since` is another in the state as of `seen`.

@@ -34,6 +34,30 @@ pub const LOCK_SORTS_NAMES: &str = "lock-sorts-names";
 pub const FILE_OF_ANYONE: &str = "file-of-anyone";
 /// Whoever waits for the lock waits for the first of the queue.
 pub const LOCK_HERDS: &str = "lock-herds";
+/// A client that reads does not look for those who write before it.
+pub const READS_PAST_WRITERS: &str = "reads-past-writers";
+/// A client that writes looks only for those who write before it.
+pub const WRITES_PAST_READERS: &str = "writes-past-readers";
+/// A client that reads waits for those who read before it, too.
+pub const READERS_QUEUE: &str = "readers-queue";
+/// A client says that it leads as soon as it has a place in the queue.
+pub const PUBLISHES_UNLOOKED: &str = "publishes-unlooked";
+/// Who has registered enters the barrier.
+pub const BARRIER_UNCOUNTED: &str = "barrier-uncounted";
+/// Who has unregistered leaves the barrier.
+pub const BARRIER_LEFT_ALONE: &str = "barrier-left-alone";
+/// A configuration is ready while it is written.
+pub const CONFIGURATION_STAYS_READY: &str = "configuration-stays-ready";
+/// Who reads a configuration does not look whether it stays ready.
+pub const READY_UNWATCHED: &str = "ready-unwatched";
+/// Members of a group are no ephemeral nodes.
+pub const MEMBERS_STAY: &str = "members-stay";
+/// Members of a group are listed without a sync.
+pub const MEMBERS_UNSYNCED: &str = "members-unsynced";
+/// A worker takes what it finds at the rendezvous first.
+pub const RENDEZVOUS_UNFILLED: &str = "rendezvous-unfilled";
+/// Who proposes decides what it proposes.
+pub const DECIDES_OWN: &str = "decides-own";
 /// A create is prepared in a session whose end is outstanding.
 pub const ZK_1208_CREATE_AFTER_CLOSE: &str = "zk-1208-create-after-close";
 /// A refused multi takes with it what was outstanding of its nodes.
@@ -74,6 +98,22 @@ pub const MUTANTS: &[Mutant] = &[
     falls(LOCK_SORTS_NAMES, "that the queue is in the order of sequence numbers (§2.4)", "lock-in-order"),
     falls(FILE_OF_ANYONE, "the look at whose a lock file is that was there already (§2.4)", "mutual-exclusion"),
     falls(LOCK_HERDS, "step 4 of the lock, by which each waits for the one just before it (§2.4)", "no-herd"),
+    falls(READS_PAST_WRITERS, "steps 3 and 4 of the read lock: a writer before it counts (§2.4)", "lock-in-order"),
+    falls(WRITES_PAST_READERS, "steps 3 and 4 of the write lock: a reader before it counts (§2.4)", "lock-in-order"),
+    Mutant {
+        name: READERS_QUEUE,
+        removes: "steps 3 and 4 of the read lock: a reader before it does not count (§2.4)",
+        outcome: Outcome::Unreachable("shared"),
+    },
+    falls(PUBLISHES_UNLOOKED, "the look at who is before, of a client that is to lead (§2.4)", "leader-is-first"),
+    falls(BARRIER_UNCOUNTED, "the wait for the ready child of a barrier (§2.4)", "barrier-is-full"),
+    falls(BARRIER_LEFT_ALONE, "the wait until all have removed their children of a barrier (§2.4)", "barrier-outlasts"),
+    falls(CONFIGURATION_STAYS_READY, "the deletion of ready before a change (§2.3)", "configuration-is-whole"),
+    falls(READY_UNWATCHED, "the watch on ready while the configuration is read (§2.3)", "configuration-is-whole"),
+    falls(MEMBERS_STAY, "the EPHEMERAL flag of members (§2.4)", "members-live"),
+    falls(MEMBERS_UNSYNCED, "the sync before a list that is to be of now (§2.3)", "members-all-seen"),
+    falls(RENDEZVOUS_UNFILLED, "the wait for the update of a rendezvous (§2.4)", "rendezvous-is-filled"),
+    falls(DECIDES_OWN, "the look at what was created before (§2)", "consensus"),
     falls(
         ZK_1208_CREATE_AFTER_CLOSE,
         "that a session which is closing is closed to what comes behind (ZOOKEEPER-1208)",

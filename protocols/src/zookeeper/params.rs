@@ -37,6 +37,22 @@ pub enum Workload {
     SimpleLock,
     /// Locks of both kinds, drawn for each operation.
     Locks,
+    /// Locks to read or to write, drawn for each operation.
+    ReadWrite,
+    /// Elections of a leader.
+    Election,
+    /// Double barriers of all clients.
+    Barrier,
+    /// The first client writes a configuration, the others read it.
+    Configuration,
+    /// By turns: see who is in a group; join it; end the session. The first client begins with the second.
+    Group,
+    /// The first client says where it is, the others wait for it.
+    Rendezvous,
+    /// All agree on a value.
+    Consensus,
+    /// By turns, all of these.
+    Recipes,
 }
 
 /// Sizes.

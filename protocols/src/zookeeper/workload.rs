@@ -4,24 +4,60 @@ use seedbed_model::{NodeId, OpId};
 
 use super::ZooKeeper;
 use super::acl;
-use super::message::{Ask, Operation};
+use super::message::Ask;
 use super::params::Workload;
-use super::recipe::LOCK;
+use super::recipe::{
+    CONFIGURATION, ELECTION, GROUP, LEADER, LOCK, Operation, configuration::PARTS, queue::Kind, value,
+};
 use super::tree::Tree;
 use super::txn::{ANY, Create, Read, Write};
 
 /// The nodes there are at first, beside the root.
 const FIRST: [&str; 2] = ["/a", LOCK];
 
+/// What recipes need beside.
+const FIRST_OF_RECIPES: [&str; 4] = [CONFIGURATION, GROUP, ELECTION, LEADER];
+
+/// In this order by turns, where all recipes are.
+const RECIPES: [Workload; 7] = [
+    Workload::Barrier,
+    Workload::ReadWrite,
+    Workload::Configuration,
+    Workload::Election,
+    Workload::Consensus,
+    Workload::Rendezvous,
+    Workload::Group,
+];
+
 impl ZooKeeper {
     /// The tree before the first transaction.
     pub(super) fn first_tree(&self) -> Tree {
-        Tree::first(&FIRST)
+        let is_recipe = self.params.workload == Workload::Recipes || RECIPES.contains(&self.params.workload);
+        let beside = FIRST_OF_RECIPES.iter().chain(&PARTS).filter(|_| is_recipe);
+        Tree::first(&FIRST.iter().chain(beside).copied().collect::<Vec<_>>())
     }
 
     pub(super) fn client_operation(&self, node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
-        let is_first = node.0 == self.params.servers;
         match self.params.workload {
+            Workload::Recipes => {
+                let count = RECIPES.len() as u32;
+                self.operation_of(RECIPES[(op.0 % count) as usize], node, op, op.0 / count, draw)
+            }
+            workload => self.operation_of(workload, node, op, op.0, draw),
+        }
+    }
+
+    /// The `turn`-th operation of this workload.
+    fn operation_of(
+        &self,
+        workload: Workload,
+        node: NodeId,
+        op: OpId,
+        turn: u32,
+        draw: &mut dyn FnMut(u32) -> u32,
+    ) -> Operation {
+        let is_first = node == self.first_client();
+        match workload {
             Workload::Mixed => mixed(node, op, draw),
             Workload::Watch if is_first => Operation::Batch(vec![get(true), Ask::Sync, get(true)]),
             Workload::Watch => Operation::Batch(vec![set("/a", node, op)]),
@@ -30,25 +66,42 @@ impl ZooKeeper {
                 let refused = [set("/a", node, op), Ask::Write(Write::Delete { path: "/x".into(), version: ANY })];
                 Operation::Batch(vec![set("/a", node, op), multi(refused), set("/a", node, op)])
             }
-            Workload::Turns => Operation::Batch(match op.0 % 3 {
+            Workload::Turns => Operation::Batch(match turn % 3 {
                 0 => vec![get(true)],
                 1 => vec![set("/a", node, op)],
                 _ => vec![get(false)],
             }),
-            Workload::Child => Operation::Batch(match op.0 % 2 {
+            Workload::Child => Operation::Batch(match turn % 2 {
                 0 => vec![created("/a/b", false, false)],
                 _ => vec![set("/a", node, op), Ask::Write(Write::Delete { path: "/a/b".into(), version: ANY })],
             }),
-            Workload::Register => match op.0 % 2 {
+            Workload::Register => match turn % 2 {
                 0 => Operation::Batch(vec![created("/a/n-", true, true), read(Read::Children("/a".into()), false)]),
                 _ => Operation::Batch(vec![Ask::Write(Write::CloseSession)]),
             },
-            Workload::Lock => Operation::Lock,
+            Workload::Lock => Operation::Queue(Kind::Lock),
             Workload::SimpleLock => Operation::SimpleLock,
             Workload::Locks => match draw(2) {
-                0 => Operation::Lock,
+                0 => Operation::Queue(Kind::Lock),
                 _ => Operation::SimpleLock,
             },
+            Workload::ReadWrite => match draw(2) {
+                0 => Operation::Queue(Kind::Read),
+                _ => Operation::Queue(Kind::Write),
+            },
+            Workload::Election => Operation::Queue(Kind::Lead),
+            Workload::Barrier => Operation::Barrier,
+            Workload::Configuration if is_first => Operation::Configure,
+            Workload::Configuration => Operation::Configuration,
+            Workload::Group => match (turn + u32::from(is_first)) % 3 {
+                0 => Operation::Members,
+                1 => Operation::Join,
+                _ => Operation::Batch(vec![Ask::Write(Write::CloseSession)]),
+            },
+            Workload::Rendezvous if is_first => Operation::Fill,
+            Workload::Rendezvous => Operation::Meet,
+            Workload::Consensus => Operation::Agree,
+            Workload::Recipes => unreachable!("it is one of the others by turns"),
         }
     }
 }
@@ -75,7 +128,7 @@ fn drawn(node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Ask {
         7 => Ask::Write(Write::Delete { path: path.into(), version }),
         8 => multi([set(path, node, op), created("/a/c", false, false)]),
         9 if draw(4) == 0 => Ask::Write(Write::CloseSession),
-        _ => Ask::Write(Write::SetData { path: path.into(), data: data(node, op), version }),
+        _ => Ask::Write(Write::SetData { path: path.into(), data: value(node, op), version }),
     }
 }
 
@@ -93,11 +146,7 @@ fn multi(parts: [Ask; 2]) -> Ask {
 }
 
 fn set(path: &str, node: NodeId, op: OpId) -> Ask {
-    Ask::Write(Write::SetData { path: path.into(), data: data(node, op), version: ANY })
-}
-
-fn data(node: NodeId, op: OpId) -> String {
-    format!("{}.{}", node.0, op.0)
+    Ask::Write(Write::SetData { path: path.into(), data: value(node, op), version: ANY })
 }
 
 fn created(path: &str, sequential: bool, ephemeral: bool) -> Ask {
