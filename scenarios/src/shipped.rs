@@ -142,7 +142,7 @@ pub fn shipped() -> Registry {
                 "torn-tails"
             ]
         ))
-        .with::<ZooKeeper>(files!("../zookeeper", check, ["locks", "restless", "server-crash", "sessions"]))
+        .with::<ZooKeeper>(files!("../zookeeper", check, ["locks", "recipes", "restless", "server-crash", "sessions"]))
 }
 
 /// Recordings are of Apache ZooKeeper.
