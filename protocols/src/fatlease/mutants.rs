@@ -49,6 +49,9 @@
 //! | `as-published-crash-late` | `restart-forgets` and `lease-invariant`, 17 | ACCEPT 36, CHECK 29: an acceptor that is back votes twice at c = t for proposals whose promises it forgot | what is past its end is not accepted |
 //! | `as-published-notice` | `loss-noticed`, 16 | CHECK 39: at c = t hosts are still told of a lease that was lost | a lease is over at its end |
 //!
+//! It falls too wherever the file's table of pairs has a star: for each two features that print has, at a bound at which the
+//! repaired protocol holds.
+//!
 //! # Regular Paxos
 //!
 //! Each mechanism of `variant = "paxos"` beyond FaTLease's has a mutant too. `answers-survive` falls as soon as a host reads
