@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::{Canonical, Event, NodeId, Part, Property, Watch};
+use seedbed_model::{Canonical, Event, NodeId, Part, Property, Span, Watch};
 
 use super::ZooKeeper;
 use super::message::{Ask, Asked, Connection, Entry, Observation};
@@ -40,9 +40,16 @@ pub fn properties() -> Vec<Property> {
             "replicas-agree",
             "servers that applied the same transactions have the same tree (§4.1, §4.3)",
         ),
+        Property::within(
+            "expiry-in-time",
+            "once all faults are healed, the session of a client that crashed is over within `expiry` (§4.4)",
+        ),
     ];
     of_service.into_iter().chain(recipe::monitor::properties()).collect()
 }
+
+/// The deadline of `expiry`.
+const EXPIRY: u32 = 0;
 
 /// What the properties remember.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -52,6 +59,10 @@ pub struct Monitor {
     /// Writes that were answered before they were ordered.
     early: BTreeSet<Place>,
     recipes: Recipes,
+    /// Whose each session is, where `expiry` is judged.
+    owners: BTreeMap<Session, NodeId>,
+    /// Sessions whose clients crashed.
+    orphans: BTreeSet<Session>,
 }
 
 /// A request, by its connection and its number there.
@@ -111,6 +122,22 @@ impl Monitor {
                 watch.reached("crashed");
                 self.clients.remove(&node);
                 self.recipes.crashed(node);
+                self.orphans
+                    .extend(self.owners.iter().filter(|(_, owner)| **owner == node).map(|(session, _)| *session));
+            }
+            Event::Healed if zookeeper.params.expiry > Span::ZERO => {
+                watch.set_deadline(EXPIRY, zookeeper.params.expiry)
+            }
+            Event::Deadline(EXPIRY) => {
+                let is_open =
+                    |session: &Session| self.order.tree.as_ref().is_some_and(|tree| tree.sessions().contains(session));
+                if let Some(session) = self.orphans.iter().find(|session| is_open(session)) {
+                    let expiry = zookeeper.params.expiry;
+                    watch.violated(
+                        "expiry-in-time",
+                        format!("{session:?} is still open, {expiry} after the last fault"),
+                    );
+                }
             }
             _ => {}
         }
@@ -121,6 +148,9 @@ impl Monitor {
             Observation::Ordered { request, entry } => {
                 if let Some(asked) = &entry.asked {
                     self.write_ordered(asked, watch);
+                    if entry.txn.change == Change::CreateSession && zookeeper.params.expiry > Span::ZERO {
+                        self.owners.insert(entry.txn.session, asked.client);
+                    }
                 }
                 let triggers = self.order.ordered(request.as_ref(), entry, zookeeper, watch);
                 if let Some(tree) = &self.order.tree {
