@@ -10,7 +10,8 @@ use super::message::{Ask, Asked, Connection, Entry, Observation};
 use super::processor::Processor;
 use super::recipe::{self, monitor::Recipes};
 use super::tree::{Tree, TreeEvent, Trigger};
-use super::txn::{Answer, Change, Read, Request, Session, Write};
+use super::txn::{Answer, Change, Request, Session, Write};
+use super::watches::{Watched, watched};
 use crate::zab::message::Zxid;
 
 /// See the module.
@@ -104,13 +105,6 @@ enum Open {
         /// What must be ordered before.
         after: BTreeSet<Place>,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-enum Watched {
-    Data,
-    Absence,
-    Children,
 }
 
 impl Monitor {
@@ -245,9 +239,10 @@ impl Monitor {
                 watch.violated("watch-before-state", detail);
             }
         }
-        if let (Ask::Read { read, watch: true }, Some(watched)) = (ask, watched(ask, answer)) {
-            let (Read::Data(path) | Read::Exists(path) | Read::Children(path) | Read::Acl(path)) = read;
-            client.watches.entry((watched, path.clone())).or_insert(zxid);
+        if let Ask::Read { read, watch: true } = ask
+            && let Some((watched, path)) = watched(read, answer)
+        {
+            client.watches.entry((watched, path.to_owned())).or_insert(zxid);
         }
     }
 
@@ -326,16 +321,6 @@ impl Ordered {
             Watched::Absence => changes.next_back().is_some_and(|(_, trigger)| trigger.event != TreeEvent::Deleted),
             Watched::Data | Watched::Children => changes.next().is_some(),
         }
-    }
-}
-
-/// What a read that asked for it left a watch of.
-fn watched(ask: &Ask, answer: &Answer) -> Option<Watched> {
-    match (ask, answer) {
-        (_, Answer::Failed(_)) | (Ask::Write(_) | Ask::Sync, _) => None,
-        (_, Answer::Existence(None)) => Some(Watched::Absence),
-        (Ask::Read { read: Read::Children(_), .. }, _) => Some(Watched::Children),
-        _ => Some(Watched::Data),
     }
 }
 
