@@ -3,14 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::{Canonical, Event, NodeId, Part, Property, Watch};
+use seedbed_model::{Canonical, Event, NodeId, Part, Property, Span, Watch};
 
 use super::ZooKeeper;
 use super::message::{Ask, Asked, Connection, Entry, Observation};
 use super::processor::Processor;
 use super::recipe::{self, monitor::Recipes};
 use super::tree::{Tree, TreeEvent, Trigger};
-use super::txn::{Answer, Change, Read, Request, Session, Write};
+use super::txn::{Answer, Change, Request, Session, Write};
+use super::watches::{Watched, watched};
 use crate::zab::message::Zxid;
 
 /// See the module.
@@ -40,9 +41,16 @@ pub fn properties() -> Vec<Property> {
             "replicas-agree",
             "servers that applied the same transactions have the same tree (§4.1, §4.3)",
         ),
+        Property::within(
+            "expiry-in-time",
+            "once all faults are healed, the session of a client that crashed is over within `expiry` (§4.4)",
+        ),
     ];
     of_service.into_iter().chain(recipe::monitor::properties()).collect()
 }
+
+/// The deadline of `expiry`.
+const EXPIRY: u32 = 0;
 
 /// What the properties remember.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -52,6 +60,10 @@ pub struct Monitor {
     /// Writes that were answered before they were ordered.
     early: BTreeSet<Place>,
     recipes: Recipes,
+    /// Whose each session is, where `expiry` is judged.
+    owners: BTreeMap<Session, NodeId>,
+    /// Sessions whose clients crashed.
+    orphans: BTreeSet<Session>,
 }
 
 /// A request, by its connection and its number there.
@@ -95,13 +107,6 @@ enum Open {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-enum Watched {
-    Data,
-    Absence,
-    Children,
-}
-
 impl Monitor {
     /// Folds an event.
     pub fn watch(&mut self, node: NodeId, event: &Event<ZooKeeper>, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
@@ -111,6 +116,22 @@ impl Monitor {
                 watch.reached("crashed");
                 self.clients.remove(&node);
                 self.recipes.crashed(node);
+                self.orphans
+                    .extend(self.owners.iter().filter(|(_, owner)| **owner == node).map(|(session, _)| *session));
+            }
+            Event::Healed if zookeeper.params.expiry > Span::ZERO => {
+                watch.set_deadline(EXPIRY, zookeeper.params.expiry)
+            }
+            Event::Deadline(EXPIRY) => {
+                let is_open =
+                    |session: &Session| self.order.tree.as_ref().is_some_and(|tree| tree.sessions().contains(session));
+                if let Some(session) = self.orphans.iter().find(|session| is_open(session)) {
+                    let expiry = zookeeper.params.expiry;
+                    watch.violated(
+                        "expiry-in-time",
+                        format!("{session:?} is still open, {expiry} after the last fault"),
+                    );
+                }
             }
             _ => {}
         }
@@ -121,6 +142,9 @@ impl Monitor {
             Observation::Ordered { request, entry } => {
                 if let Some(asked) = &entry.asked {
                     self.write_ordered(asked, watch);
+                    if entry.txn.change == Change::CreateSession && zookeeper.params.expiry > Span::ZERO {
+                        self.owners.insert(entry.txn.session, asked.client);
+                    }
                 }
                 let triggers = self.order.ordered(request.as_ref(), entry, zookeeper, watch);
                 if let Some(tree) = &self.order.tree {
@@ -215,9 +239,10 @@ impl Monitor {
                 watch.violated("watch-before-state", detail);
             }
         }
-        if let (Ask::Read { read, watch: true }, Some(watched)) = (ask, watched(ask, answer)) {
-            let (Read::Data(path) | Read::Exists(path) | Read::Children(path) | Read::Acl(path)) = read;
-            client.watches.entry((watched, path.clone())).or_insert(zxid);
+        if let Ask::Read { read, watch: true } = ask
+            && let Some((watched, path)) = watched(read, answer)
+        {
+            client.watches.entry((watched, path.to_owned())).or_insert(zxid);
         }
     }
 
@@ -296,16 +321,6 @@ impl Ordered {
             Watched::Absence => changes.next_back().is_some_and(|(_, trigger)| trigger.event != TreeEvent::Deleted),
             Watched::Data | Watched::Children => changes.next().is_some(),
         }
-    }
-}
-
-/// What a read that asked for it left a watch of.
-fn watched(ask: &Ask, answer: &Answer) -> Option<Watched> {
-    match (ask, answer) {
-        (_, Answer::Failed(_)) | (Ask::Write(_) | Ask::Sync, _) => None,
-        (_, Answer::Existence(None)) => Some(Watched::Absence),
-        (Ask::Read { read: Read::Children(_), .. }, _) => Some(Watched::Children),
-        _ => Some(Watched::Data),
     }
 }
 

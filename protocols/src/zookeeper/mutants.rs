@@ -26,8 +26,14 @@ pub const SYNC_WITHOUT_FLUSH: &str = "sync-without-flush";
 pub const SEEN_BEFORE_EVENTS: &str = "seen-before-events";
 /// The leader takes writes of a session from wherever they come.
 pub const MOVED_UNCHECKED: &str = "moved-unchecked";
+/// A leader ends no session of which it heard nothing.
+pub const SESSIONS_UNENDED: &str = "sessions-unended";
+/// A new leader does not count how long it hears nothing of the sessions that there are.
+pub const SESSIONS_UNCOUNTED: &str = "sessions-uncounted";
 /// A client holds the lock as soon as it has a place in the queue.
 pub const LOCK_UNLOOKED: &str = "lock-unlooked";
+/// A client holds the lock as soon as the one before it has gone.
+pub const LOCK_UNCHECKED: &str = "lock-unchecked";
 /// The queue is in the order of whole names, which begin with the session's.
 pub const LOCK_SORTS_NAMES: &str = "lock-sorts-names";
 /// A client that finds a lock file after its connection broke takes it for its own.
@@ -94,7 +100,15 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     falls(STALE_SERVER, "a server's comparison of its zxid with what the client has seen (§4.4)", "never-back"),
     falls(SYNC_WITHOUT_FLUSH, "a sync's way through the leader (§4.4)", "sync-sees-all"),
+    // In time alone, and so the simulator's.
+    falls(SESSIONS_UNENDED, "the end of a session that is not heard of for its timeout (§4.4)", "expiry-in-time"),
+    falls(SESSIONS_UNCOUNTED, "that a new leader counts the timeouts of all sessions anew (§4.4)", "expiry-in-time"),
     falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "lock-in-order"),
+    falls(
+        LOCK_UNCHECKED,
+        "step 6 of the lock: who was just before may have abandoned its request, and others wait before it (§2.4)",
+        "lock-in-order",
+    ),
     falls(LOCK_SORTS_NAMES, "that the queue is in the order of sequence numbers (§2.4)", "lock-in-order"),
     falls(FILE_OF_ANYONE, "the look at whose a lock file is that was there already (§2.4)", "mutual-exclusion"),
     falls(LOCK_HERDS, "step 4 of the lock, by which each waits for the one just before it (§2.4)", "no-herd"),

@@ -33,6 +33,8 @@ pub enum Workload {
     Child,
     /// Locks without herd effect.
     Lock,
+    /// The same, but the first client takes two places in the queue without waiting, and gives them back, the later first.
+    Abandoned,
     /// Locks by a lock file.
     SimpleLock,
     /// Locks of both kinds, drawn for each operation.
@@ -75,6 +77,11 @@ pub struct Params {
     pub alive: Span,
     /// Who was not heard of for so long leads no more. Above `alive`, and below two thirds of `session`.
     pub patience: Span,
+    /// Within so long of the healing of all faults the session of a client that crashed must be over. 0s: it is not judged. Where
+    /// a message takes up to d: after `patience` and d the broadcast knows that a leader is gone, and tells another, d; that one counts
+    /// `session` anew, for all; its transaction is ordered d later; and d for what a link still had to bring before: `patience` +
+    /// `session` + 4d.
+    pub expiry: Span,
     /// How often a leader is deposed that has not crashed.
     pub deposals: u32,
     /// How often each client may leave a server of its own accord.
@@ -96,6 +103,7 @@ impl Default for Params {
             session: Span::ZERO,
             alive: Span::millis(100),
             patience: Span::millis(400),
+            expiry: Span::ZERO,
             deposals: 0,
             moves: 0,
             expiries: 0,
@@ -124,6 +132,9 @@ impl Family for ZooKeeper {
             return Err(
                 "deposals, moves and expiries are for session 0s: else timers do these things; leave them out".into()
             );
+        }
+        if !is_timed && params.expiry > Span::ZERO {
+            return Err("expiry is for sessions with a timeout; leave it out where session is 0s".into());
         }
         if is_timed && (*alive == Span::ZERO || patience <= alive || patience.0 >= session.0 / 3 * 2) {
             return Err(format!(

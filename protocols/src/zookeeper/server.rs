@@ -8,7 +8,7 @@ use super::ZooKeeper;
 use super::clients::{Client, ClientState, FIRST};
 use super::leader::Leading;
 use super::message::{Asked, Decision, Entry, Forwarded, Kept, Message, Observation, Round, Timer, ToClient};
-use super::mutants::WATCH_AFTER_STATE;
+use super::mutants::{SESSIONS_UNCOUNTED, SESSIONS_UNENDED, WATCH_AFTER_STATE};
 use super::snapshot::Scan;
 use super::tree::Tree;
 use super::txn::{Answer, Change};
@@ -97,6 +97,7 @@ impl Server {
             Input::Timer(Timer::Session(session)) => {
                 if let Role::Leading(leading) = &mut self.role
                     && leading.is_open(session, &self.tree)
+                    && !zookeeper.has(SESSIONS_UNENDED)
                 {
                     cx.mark("expired");
                     leading.expire(session, &self.tree, zookeeper, cx);
@@ -194,7 +195,9 @@ impl Server {
             Message::Lead { epoch, .. } => {
                 let leading = Leading::new(epoch);
                 // Nobody knows when they were last heard of.
-                self.tree.sessions().iter().for_each(|session| leading.heard(*session, zookeeper, cx));
+                if !zookeeper.has(SESSIONS_UNCOUNTED) {
+                    self.tree.sessions().iter().for_each(|session| leading.heard(*session, zookeeper, cx));
+                }
                 cx.send(zookeeper.broadcast(), Message::Established { epoch });
                 self.enter(epoch, Role::Leading(leading), zookeeper, cx);
             }

@@ -23,6 +23,7 @@ fn parameters_that_make_no_sense_are_refused() {
     {
         assert!(refusal(&params).starts_with("deposals, moves and expiries are for session 0s"));
     }
+    assert!(refusal(&Params { expiry: Span::secs(1), ..whole() }).starts_with("expiry is for sessions with a timeout"));
     let late = Params { patience: Span::millis(700), ..timed() };
     assert_eq!(
         refusal(&late),

@@ -10,6 +10,28 @@ use crate::zab::message::Zxid;
 
 type ByPath<T> = BTreeMap<String, BTreeSet<T>>;
 
+/// What a watch is left on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub enum Watched {
+    /// A node.
+    Data,
+    /// That there is none.
+    Absence,
+    /// A node's children.
+    Children,
+}
+
+/// What a read that asked for a watch leaves one on, and where. `exists` leaves one on an absent node too, `getData` and
+/// `getChildren` leave none where they failed.
+pub fn watched<'r>(read: &'r Read, answer: &Answer) -> Option<(Watched, &'r str)> {
+    match (read, answer) {
+        (_, Answer::Failed(_)) | (Read::Acl(_), _) => None,
+        (Read::Exists(path), Answer::Existence(None)) => Some((Watched::Absence, path)),
+        (Read::Data(path) | Read::Exists(path), _) => Some((Watched::Data, path)),
+        (Read::Children(path), _) => Some((Watched::Children, path)),
+    }
+}
+
 /// The watches that a server tracks: of the clients connected to it, "only the server that a client is connected to tracks and
 /// triggers notifications for that client".
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -47,15 +69,14 @@ impl WatchedPaths {
 }
 
 impl Watches {
-    /// A read was answered that asked for a watch. `exists` leaves one on an absent node too, `getData` and `getChildren` leave
-    /// none where they failed.
+    /// A read was answered that asked for a watch.
     pub fn set(&mut self, session: Session, read: &Read, answer: &Answer) {
-        let (watches, path) = match (read, answer) {
-            (_, Answer::Failed(_)) | (Read::Acl(_), _) => return,
-            (Read::Data(path) | Read::Exists(path), _) => (&mut self.data, path),
-            (Read::Children(path), _) => (&mut self.child, path),
+        let Some((watched, path)) = watched(read, answer) else { return };
+        let watches = match watched {
+            Watched::Data | Watched::Absence => &mut self.data,
+            Watched::Children => &mut self.child,
         };
-        watches.entry(path.clone()).or_default().insert(session);
+        watches.entry(path.to_owned()).or_default().insert(session);
     }
 
     /// Who is told of it, each once; their watches of it are gone. One who watches a node's data and its children hears of its
@@ -125,13 +146,13 @@ impl Watches {
 impl ClientWatches {
     /// A read was answered that the application asked a watch for.
     pub fn set(&mut self, watch: u32, read: &Read, answer: &Answer) {
-        let (watches, path) = match (read, answer) {
-            (_, Answer::Failed(_)) | (Read::Acl(_), _) => return,
-            (Read::Exists(path), Answer::Existence(None)) => (&mut self.exist, path),
-            (Read::Data(path) | Read::Exists(path), _) => (&mut self.data, path),
-            (Read::Children(path), _) => (&mut self.child, path),
+        let Some((watched, path)) = watched(read, answer) else { return };
+        let watches = match watched {
+            Watched::Data => &mut self.data,
+            Watched::Absence => &mut self.exist,
+            Watched::Children => &mut self.child,
         };
-        watches.entry(path.clone()).or_default().insert(watch);
+        watches.entry(path.to_owned()).or_default().insert(watch);
     }
 
     /// A notification came: which of the application's watches fire, in order.

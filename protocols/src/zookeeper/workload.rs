@@ -6,6 +6,7 @@ use super::ZooKeeper;
 use super::acl;
 use super::message::Ask;
 use super::params::Workload;
+use super::path;
 use super::recipe::{
     CONFIGURATION, ELECTION, GROUP, LEADER, LOCK, Operation, configuration::PARTS, queue::Kind, value,
 };
@@ -79,7 +80,13 @@ impl ZooKeeper {
                 0 => Operation::Batch(vec![created("/a/n-", true, true), read(Read::Children("/a".into()), false)]),
                 _ => Operation::Batch(vec![Ask::Write(Write::CloseSession)]),
             },
-            Workload::Lock => Operation::Queue(Kind::Lock),
+            Workload::Abandoned if is_first => {
+                let place = |number| path::child(LOCK, &path::sequential("lock-abandoned-", number));
+                let deleted = |number| Ask::Write(Write::Delete { path: place(number), version: ANY });
+                let created = |number| created(&place(number), false, true);
+                Operation::Batch(vec![created(0), created(1), deleted(1), deleted(0)])
+            }
+            Workload::Lock | Workload::Abandoned => Operation::Queue(Kind::Lock),
             Workload::SimpleLock => Operation::SimpleLock,
             Workload::Locks => match draw(2) {
                 0 => Operation::Queue(Kind::Lock),

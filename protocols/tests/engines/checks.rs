@@ -60,12 +60,16 @@ impl Bound {
 
     fn check_mutant<F: Family>(&self, file: &CheckFile, mutant: &str) {
         let declared = F::mutants().iter().find(|other| other.name == mutant).map(|mutant| mutant.outcome);
-        let Some(Outcome::Falls(property)) = declared else {
-            panic!("{mutant} is claimed, and declared as {declared:?}")
-        };
-        match self.explore::<F>(file, Some(mutant)).verdict {
-            Verdict::Violated(violation) => assert_eq!(violation.property, property, "{mutant} at {}", self.name),
-            verdict => panic!("{mutant} survives at {}: {verdict:?}", self.name),
+        let found = self.explore::<F>(file, Some(mutant));
+        match (declared, found.verdict) {
+            (Some(Outcome::Falls(property)), Verdict::Violated(violation)) => {
+                assert_eq!(violation.property, property, "{mutant} at {}", self.name);
+            }
+            (Some(Outcome::Unreachable(goal)), Verdict::Holds) => {
+                assert!(self.goals.iter().any(|other| other == goal), "{} does not demand {goal}", self.name);
+                assert!(!found.reached.contains(&goal), "{goal} is reached at {}, without {mutant}", self.name);
+            }
+            (declared, verdict) => panic!("{mutant} at {}: {verdict:?}, and it is declared as {declared:?}", self.name),
         }
     }
 }

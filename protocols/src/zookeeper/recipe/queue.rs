@@ -13,7 +13,7 @@ use seedbed_model::Canonical;
 use super::{Cx, Event, Recipe, Scene, Shown, children, create_ephemeral, delete, exists, is_gone, label, set, show};
 use crate::zookeeper::message::Ask;
 use crate::zookeeper::mutants::{
-    LOCK_HERDS, LOCK_SORTS_NAMES, LOCK_UNLOOKED, PUBLISHES_UNLOOKED, READERS_QUEUE, READS_PAST_WRITERS,
+    LOCK_HERDS, LOCK_SORTS_NAMES, LOCK_UNCHECKED, LOCK_UNLOOKED, PUBLISHES_UNLOOKED, READERS_QUEUE, READS_PAST_WRITERS,
     WRITES_PAST_READERS,
 };
 use crate::zookeeper::path;
@@ -190,6 +190,7 @@ impl Recipe for Queue {
                 self.step = Step::Waiting(own);
                 Vec::new()
             }
+            (Step::Waiting(own), Event::Notified(_)) if scene.has(LOCK_UNCHECKED) => self.take(own, scene, cx),
             (Step::Asking(own), Event::Answered(_, Answer::Existence(None)))
             | (Step::Waiting(own), Event::Notified(_)) => self.list(own),
             (Step::Publishing(own), Event::Answered(_, Answer::Set(_))) => {
