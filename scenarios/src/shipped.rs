@@ -142,7 +142,11 @@ pub fn shipped() -> Registry {
                 "torn-tails"
             ]
         ))
-        .with::<ZooKeeper>(files!("../zookeeper", check, ["locks", "recipes", "restless", "server-crash", "sessions"]))
+        .with::<ZooKeeper>(files!(
+            "../zookeeper",
+            check,
+            ["group", "locks", "recipes", "restless", "server-crash", "sessions"]
+        ))
 }
 
 /// Recordings are of Apache ZooKeeper.
