@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use seedbed_model::{Kind, Outcome};
-use seedbed_sim::Seed;
+use seedbed_sim::{Seed, Settings};
 
 use crate::console::Console;
 use crate::exit;
@@ -156,8 +156,10 @@ pub fn shrink_minimally(registry: &Registry, protocol: &str, sample: Sample) -> 
         }
         let falls = |scenario: &Scenario, seed: u64| {
             let setup = Setup { mutants: vec![mutant.name.to_owned()], ..scenario.setup.clone() };
-            let run = face.simulate(&setup, &scenario.settings, Seed::Number(seed)).expect("its mutants are right");
-            !run.violations.is_empty() && run.steps <= sample.steps
+            let step_count_max = scenario.settings.step_count_max.min(sample.steps);
+            let settings = Settings { step_count_max, ..scenario.settings.clone() };
+            let run = face.simulate(&setup, &settings, Seed::Number(seed)).expect("its mutants are right");
+            !run.violations.is_empty()
         };
         let falling = quick.iter().map(|scenario| {
             let seeds = (0..SEED_COUNT).filter(|seed| falls(scenario, *seed)).take(sample.falls);

@@ -45,6 +45,8 @@ impl Draw {
     fn answer(&mut self, shape: &Shape, call: &Call) -> Value {
         match shape.answered {
             Answered::Done => Value::Nil,
+            Answered::Perhaps if self.below(3) == 0 => Value::Bool(false),
+            Answered::Perhaps => Value::Nil,
             Answered::Seen if self.below(4) == 0 => Value::Nil,
             Answered::Seen => self.number(),
             Answered::Whether => (self.below(2) == 0).into(),

@@ -518,7 +518,7 @@ impl Protocol for Leasing {
     }
 
     fn recorded_answer(&self, _: &Operation, answer: &Answer) -> Option<Recorded> {
-        answer.recorded()
+        Some(answer.recorded())
     }
 
     fn properties(&self) -> Vec<Property> {

@@ -8,7 +8,8 @@ use crate::history::{Call, Outcomes, Specification, Value};
 pub struct KeyValue {
     /// What an absent key reads as: the empty text unless said otherwise.
     pub absent: Value,
-    /// Whether a key may be lost at any time, as if a demon deleted it: soft state, rebuilt by its clients.
+    /// Whether a key may be lost at any time, as if a demon deleted it: soft state, rebuilt by its clients. A put is then
+    /// also answered `false` by who gives it up, since what would keep it is lost: it was done, or never will be.
     pub is_soft: bool,
 }
 
@@ -16,7 +17,13 @@ impl KeyValue {
     fn push(&self, state: &Value, call: &Call, outcomes: &mut Outcomes<Value, Value>) {
         match call.name.as_str() {
             "get" => outcomes.push(state.clone(), state.clone()),
-            "put" => outcomes.push(Value::Nil, call.argument.clone()),
+            "put" => {
+                outcomes.push(Value::Nil, call.argument.clone());
+                if self.is_soft {
+                    outcomes.push(Value::Bool(false), call.argument.clone());
+                    outcomes.push(Value::Bool(false), state.clone());
+                }
+            }
             "delete" => outcomes.push(Value::Nil, self.absent.clone()),
             "append" => outcomes.push(Value::Nil, appended(state, &call.argument)),
             _ => {}
@@ -67,12 +74,16 @@ impl Specification for KeyValue {
 
 impl Shipped for KeyValue {
     fn shapes(&self) -> &'static [Shape] {
-        const SHAPES: [Shape; 4] = [
-            Shape::keyed("get", Given::Nothing, Answered::Seen),
-            Shape::keyed("put", Given::Value, Answered::Done),
-            Shape::keyed("append", Given::Value, Answered::Done),
-            Shape::keyed("delete", Given::Nothing, Answered::Done),
-        ];
-        &SHAPES
+        const fn shapes(put: Answered) -> [Shape; 4] {
+            [
+                Shape::keyed("get", Given::Nothing, Answered::Seen),
+                Shape::keyed("put", Given::Value, put),
+                Shape::keyed("append", Given::Value, Answered::Done),
+                Shape::keyed("delete", Given::Nothing, Answered::Done),
+            ]
+        }
+        const KEPT: [Shape; 4] = shapes(Answered::Done);
+        const SOFT: [Shape; 4] = shapes(Answered::Perhaps);
+        if self.is_soft { &SOFT } else { &KEPT }
     }
 }

@@ -7,7 +7,7 @@
 //! | `consensus` | propose |
 //! | `multi-register` | txn of reads and writes, at once |
 //! | `key-value` | get, put, append, delete, each on a key |
-//! | `soft-key-value` | the same, where a key may be lost at any time (the papers' soft state) |
+//! | `soft-key-value` | the same, where a key may be lost at any time (the papers' soft state); a put answered `false` was done, or never will be |
 //! | `lock` | acquire, release, expire, holder |
 //! | `lease-table` | grant, renew, recall, expire, holder, each on a key |
 //! | `queue` | enqueue, dequeue |

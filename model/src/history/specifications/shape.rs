@@ -41,6 +41,8 @@ pub enum Answered {
     Seen,
     /// Whether it took effect: `ok` says yes (or the value `false`, no), `fail` may say no.
     Whether,
+    /// Nothing, or the value `false`: it took effect before this answer, or never will, and nobody knows which.
+    Perhaps,
     /// What the reads of a transaction saw.
     Reads,
     /// A list, in any order, each member once.
@@ -100,6 +102,8 @@ impl Shape {
             Answered::Members => members(value)
                 .ok_or_else(|| format!("{} answers with a list of different members, found {value}", self.name)),
             Answered::Whether => Ok(Value::Bool(*value != Value::Bool(false))),
+            Answered::Perhaps if *value == Value::Bool(false) && call.argument != *value => Ok(Value::Bool(false)),
+            Answered::Perhaps => Ok(Value::Nil),
             Answered::Reads => reads(call, value).ok_or_else(|| {
                 format!("{} answers with the steps it was given and what they read, found {value}", self.name)
             }),

@@ -227,14 +227,14 @@ impl Operation {
 }
 
 impl Answer {
-    /// As a store of values by key. A put that failed may have been done: what another client put under the next lease can
-    /// have been kept after it or before it.
-    pub(crate) fn recorded(self) -> Option<Recorded> {
+    /// As a store of values by key that may be lost. A put that failed may have been done, and what another client put under
+    /// the next lease have been kept after it or before it.
+    pub(crate) fn recorded(self) -> Recorded {
         match self {
-            Answer::Failed => None,
-            Answer::Got(Some(value)) => Some(i64::from(value.0).into()),
-            Answer::Got(None) => Some("".into()),
-            _ => Some(Recorded::Nil),
+            Answer::Failed => Recorded::Bool(false),
+            Answer::Got(Some(value)) => i64::from(value.0).into(),
+            Answer::Got(None) => "".into(),
+            _ => Recorded::Nil,
         }
     }
 }
