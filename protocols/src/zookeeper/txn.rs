@@ -289,7 +289,7 @@ const HEADER_LENGTH: u64 = 8;
 pub const PACKET_LENGTH_MAX: u64 = 0xf_ffff;
 
 impl Write {
-    /// How long its packet is [bytes]: who sends a longer one than the server reads loses the connection.
+    /// How long its packet is, in bytes: who sends a longer one than the server reads loses the connection.
     pub fn packet_length(&self) -> u64 {
         HEADER_LENGTH + self.body_length()
     }
