@@ -4,24 +4,30 @@ use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::exit::BadInput;
 
 /// The streams of a command.
 pub(crate) struct Console<'a> {
-    pub(crate) out: &'a mut dyn Write,
-    /// Whether progress may be drawn on the error stream. It is not, unless that is a terminal.
-    pub(crate) draws: bool,
+    out: &'a mut dyn Write,
+    meters: Meters,
 }
 
-impl Console<'_> {
+impl<'a> Console<'a> {
+    /// Results go to `out`; `draws` says whether progress may be drawn on the error stream. It is not, unless that is a
+    /// terminal.
+    pub(crate) fn new(out: &'a mut dyn Write, draws: bool) -> Self {
+        Console { out, meters: Meters::new(draws) }
+    }
+
     /// Results, as they are: no colour, no control characters.
     ///
     /// # Errors
     /// If the stream is full or closed. A reader that has seen enough (`| head`) ends the command quietly instead.
     pub(crate) fn say(&mut self, text: &str) -> Result<(), BadInput> {
-        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+        let out = &mut self.out;
+        match self.meters.bars.suspend(|| out.write_all(text.as_bytes()).and_then(|()| out.flush())) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                 Err(BadInput::flag(format!("write the results: {error}")))
             }
@@ -31,8 +37,30 @@ impl Console<'_> {
 
     /// A meter of work, `total` if it is known.
     pub(crate) fn meter(&self, what: &str, total: Option<u64>) -> Meter {
-        let target = if self.draws { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(total, target);
+        self.meters.meter(what, total)
+    }
+
+    /// Where several meters are read at once.
+    pub(crate) fn meters(&self) -> Meters {
+        self.meters.clone()
+    }
+}
+
+/// Meters, one below the other.
+#[derive(Debug, Clone)]
+pub(crate) struct Meters {
+    bars: MultiProgress,
+}
+
+impl Meters {
+    fn new(draws: bool) -> Self {
+        let target = if draws { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        Meters { bars: MultiProgress::with_draw_target(target) }
+    }
+
+    /// A meter of work, `total` if it is known.
+    pub(crate) fn meter(&self, what: &str, total: Option<u64>) -> Meter {
+        let bar = self.bars.add(ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()));
         let template = match total {
             Some(_) => "{prefix} {bar:24} {human_pos} of {human_len}, {per_sec}, {eta} left {msg}",
             None => "{prefix} {spinner} {human_pos}, {per_sec} {msg}",

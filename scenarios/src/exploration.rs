@@ -1,6 +1,7 @@
 //! An exploration at one bound, judged against what it expects and what it must reach.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use seedbed_model::explore::{Aids, Bounds, Frontier, Kept, Progress, Strategy, Verdict};
 use seedbed_model::record::{BoundRecord, Failure};
@@ -36,6 +37,8 @@ pub(crate) struct Exploration<'a> {
     /// Where states wait that memory has no room for, if anywhere.
     pub(crate) waiting_room: Option<WaitingRoom<'a>>,
     pub(crate) deadline: Deadline,
+    /// Raised when nobody waits for the outcome any more.
+    pub(crate) is_over: Option<&'a AtomicBool>,
     pub(crate) paste: &'a Paste,
 }
 
@@ -95,7 +98,7 @@ impl Exploration<'_> {
         let place = self.place();
         let mut watch = |progress| {
             show(meter, progress);
-            !self.deadline.is_over()
+            !self.deadline.is_over() && !self.is_over.is_some_and(|is_over| is_over.load(Ordering::Relaxed))
         };
         if let Some((origin, _)) = &self.from {
             let found = self.face.explore_from(setup, origin, bounds, &self.strategy, &mut watch);

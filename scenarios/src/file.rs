@@ -84,11 +84,11 @@ pub(crate) struct ScenarioFile<P> {
     pub(crate) settings: Option<Spanned<Settings>>,
 }
 
-/// When a scenario runs.
+/// When a scenario runs, or a bound is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Class {
-    /// Whenever nothing else is asked for: hundreds of seeds in seconds.
+    /// Whenever nothing else is asked for: hundreds of seeds in seconds, a bound in seconds.
     #[default]
     Quick,
     /// When it is named.
@@ -119,6 +119,8 @@ pub(crate) struct CheckFile<P = Table, B = Table> {
 pub(crate) struct BoundEntry<P = Table, B = Table> {
     pub(crate) name: Spanned<String>,
     pub(crate) story: String,
+    #[serde(default)]
+    pub(crate) class: Class,
     pub(crate) expect: Option<Spanned<Expect>>,
     #[serde(default)]
     pub(crate) goals: Vec<String>,

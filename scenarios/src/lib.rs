@@ -9,6 +9,7 @@
 //! - [`exit`]: exit codes, and why input is refused.
 //! - [`model`], [`sim`]: the crates below, re-exported.
 
+mod abreast;
 mod campaign;
 mod checkpoint;
 mod command;

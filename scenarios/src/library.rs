@@ -46,6 +46,7 @@ pub(crate) struct Scenario {
 pub(crate) struct Bound {
     pub(crate) name: String,
     pub(crate) story: String,
+    pub(crate) class: Class,
     pub(crate) expect: Expect,
     pub(crate) goals: Vec<String>,
     pub(crate) claims: Vec<String>,
@@ -273,6 +274,7 @@ fn bounds(face: &dyn Face, source: &Source) -> Result<Vec<Bound>, BadInput> {
         read.push(Bound {
             name,
             story: entry.story,
+            class: entry.class,
             expect: file::expectation(entry.expect.as_ref()),
             goals: entry.goals,
             claims: names(&entry.claims),

@@ -176,7 +176,7 @@ pub fn shrink_minimally(registry: &Registry, protocol: &str, sample: Sample) -> 
 fn shrink_one(face: &dyn Face, scenario: &Scenario, mutant: &str, seed: u64) -> String {
     let what = format!("{} without {mutant}, seed {seed}", scenario.name);
     let mut out = Vec::new();
-    let meter = Console { out: &mut out, draws: false }.meter("shrink", None);
+    let meter = Console::new(&mut out, false).meter("shrink", None);
     let shrinking = Shrinking {
         face,
         setup: Setup { mutants: vec![mutant.to_owned()], ..scenario.setup.clone() },

@@ -1,6 +1,7 @@
 //! `check`: exhaustive exploration within bounds.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use seedbed_model::Span;
 use seedbed_model::explore::Strategy;
@@ -10,12 +11,14 @@ use toml::{Table, Value};
 
 use super::flags::{Variation, Work};
 use super::order::OrderFlags;
+use crate::abreast::abreast;
 use crate::checkpoint::Checkpoint;
 use crate::console::{Console, probe, write_file};
 use crate::engine::{Address, Engine};
 use crate::exit::{self, BadInput, unknown};
 use crate::exploration::{Checkpoints, Exploration, Outcome, WaitingRoom};
 use crate::face::{Face, Setup};
+use crate::file::Class;
 use crate::folder::Folder;
 use crate::library::{self, Bound, Library};
 use crate::params::{self, Override};
@@ -31,6 +34,9 @@ pub(crate) struct Args {
     /// `name=race` chooses a bound of check.toml; any other key is one of a bound's own, such as crashes=1
     #[arg(long = "bound", value_name = "KEY=VALUE")]
     bounds: Vec<Override>,
+    /// Checks the long bounds too, which are checked otherwise when they are named
+    #[arg(long)]
+    long: bool,
     /// No further than so many steps from the start
     #[arg(long, value_name = "STEPS")]
     depth: Option<u32>,
@@ -91,12 +97,12 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     }
     let mut paste = args.variation.paste(command, &args.work.revision);
     paste.flags.push_str(&bound_flags(args));
-    let strategy = Strategy { order: args.order.order()?, jobs: args.work.jobs() };
+    let workers = workers(args, bounds.len());
+    let strategy = Strategy { order: args.order.order()?, jobs: args.work.jobs() / workers };
     let deadline = Deadline::after(args.budget);
     let folder = args.checkpoint.as_deref().map(|folder| Folder::claim(folder, "--checkpoint")).transpose()?;
-    let mut outcomes = Vec::new();
-    for (index, bound) in bounds.iter().enumerate() {
-        let share = deadline.share(bounds.len() - index);
+    let (meters, is_over) = (console.meters(), AtomicBool::new(false));
+    let explore = |index: usize, bound: &Bound| {
         let exploration = Exploration {
             face,
             bound,
@@ -109,13 +115,18 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
                 .frontier
                 .as_deref()
                 .map(|folder| WaitingRoom { folder, bytes: (args.frontier_memory as usize) << 20 }),
-            deadline: share,
+            deadline: deadline.share((bounds.len() - index).div_ceil(workers)),
+            is_over: Some(&is_over),
             paste: &paste,
         };
-        let outcome = exploration.run(&console.meter(&format!("{}/{}", face.name(), bound.name), None))?;
+        exploration.run(&meters.meter(&format!("{}/{}", face.name(), bound.name), None))
+    };
+    let mut outcomes = Vec::new();
+    abreast(&bounds, workers, &is_over, explore, |_, outcome| {
         console.say(&shown(&outcome))?;
         outcomes.push(outcome);
-    }
+        Ok(())
+    })?;
     let record = record(face, &mutants, &outcomes, &args.work.revision);
     console.say(&check::summary(&record))?;
     if let Some(folder) = folder.filter(|_| record.code != exit::UNKNOWN) {
@@ -125,6 +136,13 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     }
     write_results(args, &record, outcomes.into_iter().find_map(|outcome| outcome.pin))?;
     Ok(record.code)
+}
+
+/// How many bounds are explored side by side: as many as there are jobs, since a search alone gains less by a second one. One
+/// by one where a search takes what it needs from the flags: memory for a frontier, threads of stateright's.
+fn workers(args: &Args, bounds: usize) -> usize {
+    let is_alone = args.frontier.is_some() || args.engine == Engine::Stateright;
+    if is_alone { 1 } else { args.work.jobs().min(bounds).max(1) }
 }
 
 fn engine(name: &str) -> Result<Engine, String> {
@@ -173,7 +191,9 @@ fn chosen(face: &dyn Face, all: Vec<Bound>, args: &Args, mutants: &[String]) -> 
     };
     let (mut bounds, mut left_out) = (Vec::new(), String::new());
     for bound in all.into_iter().filter(|bound| keeps(bound)) {
-        match args.variation.misfit(face, &bound.params) {
+        let is_left_out = bound.class == Class::Long && !args.long && !claims(&bound, mutants);
+        let why = args.variation.misfit(face, &bound.params).or(is_left_out.then(|| "long, see --long".to_owned()));
+        match why {
             Some(why) if wanted.is_empty() => left_out.push_str(&format!("left out: {}: {why}\n", bound.name)),
             _ => bounds.push(varied(face, bound, args)?),
         }
@@ -191,6 +211,7 @@ fn unnamed() -> Bound {
     Bound {
         name: "default".into(),
         story: "The protocol declares no bounds: its default parameters, no faults, messages in any order.".into(),
+        class: Class::Quick,
         expect: Default::default(),
         goals: Vec::new(),
         claims: Vec::new(),

@@ -95,6 +95,7 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         checkpoints: None,
         waiting_room: None,
         deadline: Deadline::after(args.budget),
+        is_over: None,
         paste: &paste,
     };
     let outcome = exploration.run(&console.meter(&bound.name, None))?;
@@ -167,6 +168,7 @@ impl Searched {
         Bound {
             name: scenario.name.clone(),
             story: scenario.story.clone(),
+            class: scenario.class,
             expect: Expect::Holds,
             goals: Vec::new(),
             claims: Vec::new(),

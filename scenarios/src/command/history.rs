@@ -1,15 +1,14 @@
 //! `history`: recorded client histories, judged.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use seedbed_model::Span;
 use seedbed_model::history::specifications::{self, Shipped, Work};
 use seedbed_model::history::{Budget, Exhausted, Options, Value, Verdict, judge};
 use seedbed_reports::history::{self as page, Told};
 
+use crate::abreast::abreast;
 use crate::console::{Console, Meter, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::history::assembly::{Assembled, Fail, Meaning, Nil, assemble};
@@ -112,9 +111,6 @@ struct Judging<'a> {
     is_over: AtomicBool,
 }
 
-/// A file's place among the files, and what came of it.
-type Done = (usize, Result<Said, BadInput>);
-
 impl Judging<'_> {
     /// Judges the files on `--jobs` threads and hands on what is said of each in their order, up to the first that is
     /// refused.
@@ -128,52 +124,18 @@ impl Judging<'_> {
             [one] => console.meter(&one.display().to_string(), None),
             _ => console.meter("histories", Some(files.len() as u64)),
         };
-        let (next, (sender, receiver)) = (AtomicUsize::new(0), mpsc::channel::<Done>());
-        std::thread::scope(|scope| {
-            for _ in 0..self.args.jobs().min(files.len()) {
-                let (sender, next, meter) = (sender.clone(), &next, &meter);
-                scope.spawn(move || self.work(next, meter, &sender));
+        // One file is measured by what is searched, several by how many are done.
+        let searched = Some(&meter).filter(|_| files.len() == 1);
+        let mut last = None;
+        let work = |_: usize, path: &PathBuf| self.file(path, searched);
+        abreast(files, self.args.jobs(), &self.is_over, work, |index, said| {
+            say(&said, console)?;
+            last = Some(said);
+            if files.len() > 1 {
+                meter.at(index as u64 + 1);
             }
-            drop(sender);
-            let ended = self.hand_on(&receiver, &meter, console, say);
-            self.is_over.store(true, Ordering::Relaxed);
-            ended
-        })
-    }
-
-    /// One worker: the next file, until there is none.
-    fn work(&self, next: &AtomicUsize, meter: &Meter, sender: &mpsc::Sender<Done>) {
-        while !self.is_over.load(Ordering::Relaxed) {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = self.args.files.get(index) else { return };
-            // One file is measured by what is searched, several by how many are done.
-            let meter = Some(meter).filter(|_| self.args.files.len() == 1);
-            if sender.send((index, self.file(path, meter))).is_err() {
-                return;
-            }
-        }
-    }
-
-    fn hand_on(
-        &self,
-        receiver: &mpsc::Receiver<Done>,
-        meter: &Meter,
-        console: &mut Console<'_>,
-        say: &mut dyn FnMut(&Said, &mut Console<'_>) -> Result<(), BadInput>,
-    ) -> Result<(), BadInput> {
-        let (mut early, mut next, mut last) = (BTreeMap::new(), 0, None);
-        for (index, done) in receiver {
-            early.insert(index, done);
-            while let Some(done) = early.remove(&next) {
-                next += 1;
-                let said = done?;
-                say(&said, console)?;
-                last = Some(said);
-                if self.args.files.len() > 1 {
-                    meter.at(next as u64);
-                }
-            }
-        }
+            Ok(())
+        })?;
         let Some(last) = last else { return Ok(()) };
         for (path, picture) in [(&self.args.svg, &last.svg), (&self.args.html, &last.html)] {
             if let (Some(path), Some(picture)) = (path, picture) {

@@ -7,6 +7,7 @@ use crate::console::Console;
 use crate::exit::{self, BadInput};
 use crate::experiment::Experiment;
 use crate::face::{Face, Setup};
+use crate::file::Class;
 use crate::library::{Bound, Library, Scenario};
 use crate::params;
 use crate::registry::{Entry, Registry};
@@ -46,7 +47,11 @@ fn brief(library: &Library<'_>, entry: &Entry) -> Result<String, BadInput> {
         ),
     ]);
     rows.row(["experiments", &joined(library.experiments(entry)?.into_iter().map(|experiment| experiment.name))]);
-    rows.row(["bounds", &joined(library.bounds(entry)?.iter().map(|bound| bound.name.clone()))]);
+    let bound = |bound: &Bound| match bound.class {
+        Class::Quick => bound.name.clone(),
+        Class::Long => format!("{} (long)", bound.name),
+    };
+    rows.row(["bounds", &joined(library.bounds(entry)?.iter().map(bound))]);
     rows.row(["properties", &joined(properties(face)?.iter().map(|property| property.name.to_owned()))]);
     rows.row(["mutants", &joined(face.mutants().iter().map(|mutant| mutant.name.to_owned()))]);
     Ok(format!("{}: {}\n{}", face.name(), face.summary(), rows.text()))
@@ -113,7 +118,8 @@ fn bound_list(bounds: &[Bound]) -> String {
     let item = |bound: &Bound| {
         let claims =
             if bound.claims.is_empty() { String::new() } else { format!("; claims {}", bound.claims.join(", ")) };
-        format!("  {} ({}{claims})\n{}", bound.name, bound.expect, wrapped(&bound.story, 4, WIDTH))
+        let long = if bound.class == Class::Long { "long, " } else { "" };
+        format!("  {} ({long}{}{claims})\n{}", bound.name, bound.expect, wrapped(&bound.story, 4, WIDTH))
     };
     bounds.iter().map(item).collect()
 }

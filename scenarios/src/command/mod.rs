@@ -113,7 +113,7 @@ pub fn run(
         Ok(cli) => cli,
         Err(error) => return refused_by_clap(&error, out, err),
     };
-    let mut console = Console { out, draws };
+    let mut console = Console::new(out, draws);
     match dispatch(registry, &registry.command_line(&called), &cli.verb, &mut console) {
         Ok(code) => code,
         Err(error) => {

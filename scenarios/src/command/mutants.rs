@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
 
 use seedbed_model::record::{Header, Kill, KillRecord};
 use seedbed_model::{Mutant, Span};
 use seedbed_reports::{json, kills, page};
 
 use super::flags::Work;
+use crate::abreast::abreast;
 use crate::campaign::Paste;
-use crate::console::{Console, probe, write_file};
+use crate::console::{Console, Meters, probe, write_file};
 use crate::exit::{self, BadInput};
+use crate::file::Class;
 use crate::kill::{self, Effort, Searcher, Trial};
 use crate::library::Library;
 use crate::registry::Registry;
@@ -92,23 +95,29 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         clean: Vec::new(),
         code: 0,
     };
-    let mut record = empty.clone();
+    let (mut record, meters) = (empty.clone(), console.meters());
     for name in &names {
         let entry = registry.entry(name)?;
+        let mutants: Vec<&Mutant> = entry.face.mutants().iter().filter(|mutant| wanted(args, mutant)).collect();
+        // Side by side, as a mutant alone gains less by a second job; what is measured is measured alone.
+        let workers = if args.engines.is_some() { 1 } else { args.work.jobs().min(mutants.len()).max(1) };
         let trial = Trial {
             face: entry.face.as_ref(),
-            bounds: library.bounds(entry)?,
+            bounds: library.bounds(entry)?.into_iter().filter(|bound| bound.class == Class::Quick).collect(),
             scenarios: kill::fit(library.scenarios(entry)?),
             seeds: args.seeds,
             budget: args.budget,
-            jobs: args.work.jobs(),
+            jobs: args.work.jobs() / workers,
         };
         // A protocol's tables come as soon as they are known: all of them can take hours.
         let mut part = empty.clone();
-        for mutant in trial.face.mutants().iter().filter(|mutant| wanted(args, mutant)) {
-            part.rows.push(row(args, &trial, mutant, console)?);
-        }
+        let try_out = |_: usize, mutant: &&Mutant| row(args, &trial, mutant, &meters);
+        abreast(&mutants, workers, &AtomicBool::new(false), try_out, |_, row| {
+            part.rows.push(row);
+            Ok(())
+        })?;
         if let Some(count) = args.clean {
+            let trial = Trial { jobs: args.work.jobs(), ..trial };
             part.clean.push(kill::clean(&trial, count, &paste, console)?);
         }
         if !part.rows.is_empty() || !part.clean.is_empty() {
@@ -131,12 +140,12 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     Ok(record.code)
 }
 
-fn row(args: &Args, trial: &Trial<'_>, mutant: &Mutant, console: &Console<'_>) -> Result<Kill, BadInput> {
-    let mut kill = trial.kill(mutant, console)?;
+fn row(args: &Args, trial: &Trial<'_>, mutant: &Mutant, meters: &Meters) -> Result<Kill, BadInput> {
+    let mut kill = trial.kill(mutant, meters)?;
     if let Some(Engines(searchers)) = &args.engines {
         let effort =
             Effort { searchers: searchers.clone(), restarts: args.restarts, walks: args.walks, states: args.states };
-        trial.measure(mutant, &effort, &mut kill, console)?;
+        trial.measure(mutant, &effort, &mut kill, meters)?;
     }
     Ok(kill)
 }

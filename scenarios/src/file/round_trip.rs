@@ -175,9 +175,10 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn entry()((name, story) in (name(), text()), expect in expect(), goals in goals(), claims in names(),
+    fn entry()((name, story, long) in (name(), text(), any::<bool>()), expect in expect(), goals in goals(), claims in names(),
         params in prop::option::of(params()), bounds in prop::option::of(bounds())) -> BoundEntry<Table, Bounds> {
-        BoundEntry { name, story, expect, goals, claims, params, bounds }
+        let class = if long { Class::Long } else { Class::Quick };
+        BoundEntry { name, story, class, expect, goals, claims, params, bounds }
     }
 }
 

@@ -9,7 +9,7 @@ use seedbed_model::{Mutant, Outcome};
 use super::Trial;
 use crate::campaign::Paste;
 use crate::command::declared;
-use crate::console::Console;
+use crate::console::Meters;
 use crate::engine::Engine;
 use crate::exit::BadInput;
 use crate::exploration::Exploration;
@@ -29,10 +29,10 @@ fn goal_of(mutant: &Mutant) -> Option<&'static str> {
 
 impl Trial<'_> {
     /// Tries the mutant until an engine detects it, and judges.
-    pub(crate) fn kill(&self, mutant: &Mutant, console: &Console<'_>) -> Result<Kill, BadInput> {
+    pub(crate) fn kill(&self, mutant: &Mutant, meters: &Meters) -> Result<Kill, BadInput> {
         let half = Deadline::after(self.budget).share(2);
-        let explorer = self.explore(mutant, half, console)?;
-        let simulator = self.simulate(mutant, Deadline::after(self.budget).share(2), console)?;
+        let explorer = self.explore(mutant, half, meters)?;
+        let simulator = self.simulate(mutant, Deadline::after(self.budget).share(2), meters)?;
         let (verdict, as_declared) = judge(mutant.outcome, &explorer, &simulator);
         Ok(Kill {
             protocol: self.face.name().to_owned(),
@@ -48,7 +48,7 @@ impl Trial<'_> {
     }
 
     /// The bounds that claim the mutant, until one detects it.
-    fn explore(&self, mutant: &Mutant, deadline: Deadline, console: &Console<'_>) -> Result<Detection, BadInput> {
+    fn explore(&self, mutant: &Mutant, deadline: Deadline, meters: &Meters) -> Result<Detection, BadInput> {
         let mut detection = Detection::default();
         let paste = Paste::default();
         let mutants = [mutant.name.to_owned()];
@@ -65,10 +65,11 @@ impl Trial<'_> {
                 checkpoints: None,
                 waiting_room: None,
                 deadline,
+                is_over: None,
                 paste: &paste,
             };
             let outcome =
-                exploration.run(&console.meter(&format!("{} without {}", self.face.name(), mutant.name), None))?;
+                exploration.run(&meters.meter(&format!("{} without {}", self.face.name(), mutant.name), None))?;
             let record = outcome.record;
             detection.tried += 1;
             detection.effort += record.unique;
@@ -85,14 +86,14 @@ impl Trial<'_> {
 
     /// The quick scenarios that hold without the mutant, until one detects it: the first seeds of each, then more of each, so
     /// that those which never show it do not keep back the one that soon does.
-    fn simulate(&self, mutant: &Mutant, deadline: Deadline, console: &Console<'_>) -> Result<Detection, BadInput> {
+    fn simulate(&self, mutant: &Mutant, deadline: Deadline, meters: &Meters) -> Result<Detection, BadInput> {
         let mut detection = Detection { tried: self.scenarios.len() as u32, ..Detection::default() };
         let mut reached = vec![false; self.scenarios.len()];
         let mut from = self.seeds.from;
         while from < self.seeds.to {
             let to = round_end(self.seeds, from);
             for (scenario, reached) in self.scenarios.iter().zip(&mut reached) {
-                let swept = self.sweep(mutant, scenario, from..to, deadline, console)?;
+                let swept = self.sweep(mutant, scenario, from..to, deadline, meters)?;
                 detection.effort += swept.count;
                 *reached |= swept.reached;
                 let goal = goal_of(mutant).filter(|goal| scenario.goals.iter().any(|other| other == goal));
@@ -117,11 +118,11 @@ impl Trial<'_> {
         scenario: &Scenario,
         seeds: Range<u64>,
         deadline: Deadline,
-        console: &Console<'_>,
+        meters: &Meters,
     ) -> Result<Swept, BadInput> {
         let setup = Setup::without(&scenario.setup, mutant);
         let first = seeds.start - self.seeds.from;
-        let meter = console.meter(&format!("{} without {}", scenario.name, mutant.name), Some(self.seeds.count()));
+        let meter = meters.meter(&format!("{} without {}", scenario.name, mutant.name), Some(self.seeds.count()));
         let mut swept = Swept::default();
         let goal = goal_of(mutant);
         let result = self.face.sweep(&setup, &scenario.settings, seeds, self.jobs, &mut |run| {

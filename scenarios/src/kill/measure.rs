@@ -8,7 +8,7 @@ use seedbed_sim::shrink::{Budget, Size};
 
 use super::Trial;
 use super::engines::{Fall, FallenRun, MOMENT_COUNT, Place, Search, Searcher};
-use crate::console::{Console, Meter};
+use crate::console::{Meter, Meters};
 use crate::exit::BadInput;
 use crate::face::Face;
 use crate::shrinking::Shrinking;
@@ -40,7 +40,7 @@ impl Trial<'_> {
         mutant: &Mutant,
         effort: &Effort,
         kill: &mut Kill,
-        console: &Console<'_>,
+        meters: &Meters,
     ) -> Result<(), BadInput> {
         if matches!(mutant.outcome, Outcome::Unreachable(_)) {
             return Ok(());
@@ -49,7 +49,7 @@ impl Trial<'_> {
         let bound = self.claiming(mutant).find(|bound| Some(&bound.name) == kill.explorer.place.as_ref());
         let bound = bound.or_else(|| self.claiming(mutant).next());
         for &searcher in &effort.searchers {
-            let meter = console.meter(&format!("{} against {}/{}", searcher.name(), kill.protocol, kill.mutant), None);
+            let meter = meters.meter(&format!("{} against {}/{}", searcher.name(), kill.protocol, kill.mutant), None);
             let place = match searcher.is_of_bounds() {
                 true => bound.map(Place::Bound),
                 false => scenario.map(Place::Scenario),

@@ -23,6 +23,7 @@ pub(crate) use measure::Effort;
 /// What a protocol's mutants are tried on.
 pub(crate) struct Trial<'a> {
     pub(crate) face: &'a dyn Face,
+    /// The quick ones.
     pub(crate) bounds: Vec<Bound>,
     /// The quick ones that hold while nothing is removed.
     pub(crate) scenarios: Vec<Scenario>,

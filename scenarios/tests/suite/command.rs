@@ -292,6 +292,28 @@ fn a_long_scenario_runs_by_its_own_name_alone() {
 }
 
 #[test]
+fn a_long_bound_is_checked_by_its_own_name_or_when_it_is_asked_for() {
+    let folder = Folder::new("long-bound");
+    let bound = |name: &str, class: &str| {
+        let keys = "bounds = { capacity = 1, depth = 3 }";
+        format!("[[bound]]\nname = \"{name}\"\nstory = \"Of a class.\"\nclass = \"{class}\"\n{keys}\n")
+    };
+    let text = format!("protocol = \"echo\"\n{}{}", bound("short", "quick"), bound("marathon", "long"));
+    folder.write("echo/check.toml", &text);
+    let check = |flags: &str| seedbed(&format!("check echo --scenarios {}{flags}", folder.0.display()));
+    let explored = |said: &str, name: &str| said.contains(&format!("echo / {name}\n"));
+    let (code, said) = check("");
+    assert_eq!(code, 0, "{said}");
+    assert!(explored(&said, "short") && !explored(&said, "marathon"), "{said}");
+    assert!(said.contains("left out: marathon: long, see --long"), "{said}");
+    for flags in [" --long", " --bound name=marathon"] {
+        let (code, said) = check(flags);
+        assert_eq!(code, 0, "{said}");
+        assert!(explored(&said, "marathon") && !said.contains("left out"), "{said}");
+    }
+}
+
+#[test]
 fn a_plan_is_written_handed_back_and_edited() {
     let folder = Folder::new("plan");
     let file = folder.path("plan.toml");

@@ -1,0 +1,4 @@
+//! Protocols for tests of the command: what no shipped one does, or may do.
+
+pub mod greeting;
+pub mod rogue;
