@@ -1,7 +1,9 @@
-//! Whether a run is an exact script: recorded, it must replay in the plain world to the same effects and the same end.
+//! Whether a run is an exact script: recorded, it must replay in the plain world to the same effects and the same end. And whether
+//! one in tick mode is a path of the explorer.
 
-use seedbed_model::{Effect, Named, NodeId, Playback, Protocol, moves};
-use seedbed_sim::{Seed, Settings, Tracer, record, simulate};
+use seedbed_model::explore::{Bounds, accepts};
+use seedbed_model::{Effect, Named, NodeId, Playback, Protocol, moves, replay};
+use seedbed_sim::{Recorder, Seed, Settings, Tracer, record, simulate};
 
 /// Keeps what nodes do.
 struct Effects<P: Protocol>(Vec<(NodeId, Effect<P>)>);
@@ -42,4 +44,31 @@ pub(crate) fn compare<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed
         return Err(format!("{count} of {} effects; {fell:?}", simulated.0.len()));
     }
     Ok(count)
+}
+
+/// How many steps a run in tick mode has. Where the explorer refuses its path, or its script drifts, in words.
+pub(crate) fn certify<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed) -> Result<usize, String> {
+    let mut recorder = Recorder::new(protocol).with_script();
+    simulate(protocol, settings, seed, Some(&mut recorder));
+    let script = recorder.into_script().ok_or("the run is not in tick mode")?;
+    accepts(protocol, &unbounded(), &script)
+        .map_err(|(index, why)| format!("step {index}, {:?}: {why}", script.steps.get(index)))?;
+    match replay(protocol, &script).drift {
+        None => Ok(script.steps.len()),
+        Some(drift) => Err(format!("replayed, it drifts: {drift:?}")),
+    }
+}
+
+/// Every fault that the explorer has, and as many as a run of seconds may have.
+fn unbounded() -> Bounds {
+    Bounds {
+        losses: 999,
+        duplicates: 999,
+        crashes: 99,
+        pauses: 99,
+        cuts: 99,
+        symmetry: false,
+        drop_dead: false,
+        ..Bounds::default()
+    }
 }

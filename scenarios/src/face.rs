@@ -196,6 +196,8 @@ pub(crate) trait Face: Send + Sync {
     ) -> Result<Measured, String>;
     /// How many effects a run has, if it replays as an exact script.
     fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String>;
+    /// How many steps a run in tick mode has, if it is a path of the explorer and replays to itself.
+    fn certify_run(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String>;
     /// The first difference between two runs of one seed, in words.
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String>;
 }
@@ -387,6 +389,9 @@ impl<F: Family> Face for FamilyFace<F> {
     }
     fn compare_exact(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String> {
         crate::exactness::compare(&Self::build(setup)?, settings, seed)
+    }
+    fn certify_run(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<usize, String> {
+        crate::exactness::certify(&Self::build(setup)?, settings, seed)
     }
     fn divergence(&self, setup: &Setup, settings: &Settings, seed: Seed) -> Result<Option<String>, String> {
         Ok(drive::divergence(&Self::build(setup)?, settings, seed))

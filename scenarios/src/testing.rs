@@ -122,6 +122,23 @@ pub fn replay_exactly(registry: &Registry, protocol: &str) -> usize {
     fell
 }
 
+/// Runs `seeds` of a protocol in tick mode, with the parameters and the settings of TOML tables: each run is a path that the
+/// explorer accepts, and replays to itself. How many steps they have.
+///
+/// # Panics
+/// At the first that is not, and if a table is wrong.
+pub fn certify(registry: &Registry, protocol: &str, params: &str, settings: &str, seeds: Range<u64>) -> usize {
+    let (_, entry) = opened(registry, protocol);
+    let params = toml::from_str(params).unwrap_or_else(|error| panic!("the parameters of {protocol}: {error}"));
+    let settings: Settings = toml::from_str(settings).unwrap_or_else(|error| panic!("the settings: {error}"));
+    let setup = Setup { params, ..Setup::default() };
+    let steps = |seed| {
+        let certified = entry.face.certify_run(&setup, &settings, Seed::Number(seed));
+        certified.unwrap_or_else(|why| panic!("{protocol}, seed {seed}: {why}"))
+    };
+    seeds.map(steps).sum()
+}
+
 /// Seeds of a scenario that are looked at for a fall.
 const SEED_COUNT: u64 = 60;
 
