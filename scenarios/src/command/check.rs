@@ -189,14 +189,19 @@ fn chosen(face: &dyn Face, all: Vec<Bound>, args: &Args, mutants: &[String]) -> 
         (true, false) if claimed => claims(bound, mutants),
         _ => true,
     };
-    let (mut bounds, mut left_out) = (Vec::new(), String::new());
+    let (mut bounds, mut left_out, mut long) = (Vec::new(), String::new(), Vec::new());
     for bound in all.into_iter().filter(|bound| keeps(bound)) {
-        let is_left_out = bound.class == Class::Long && !args.long && !claims(&bound, mutants);
-        let why = args.variation.misfit(face, &bound.params).or(is_left_out.then(|| "long, see --long".to_owned()));
-        match why {
+        if wanted.is_empty() && bound.class == Class::Long && !args.long && !claims(&bound, mutants) {
+            long.push(bound.name);
+            continue;
+        }
+        match args.variation.misfit(face, &bound.params) {
             Some(why) if wanted.is_empty() => left_out.push_str(&format!("left out: {}: {why}\n", bound.name)),
             _ => bounds.push(varied(face, bound, args)?),
         }
+    }
+    if !long.is_empty() {
+        left_out.push_str(&format!("left out, unless by --long: {}\n", long.join(", ")));
     }
     Ok((bounds, left_out))
 }
