@@ -3,4 +3,5 @@
 mod endings;
 #[path = "../../../tests/suite/folder.rs"]
 mod folder;
+mod histories;
 mod pins;
