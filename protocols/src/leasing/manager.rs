@@ -14,7 +14,7 @@ use super::mutants::{
     GENERATION_KEPT, MARGIN_FROM_SEND, MARGINS_NOT_RESTARTED, MIGRATED_ON_CRASH, NO_QUARANTINE, REPLY_BEFORE_COMMIT,
 };
 use super::table::{self, Entry, Recall};
-use super::{BackOff, Leasing, Record, Timer, Variant};
+use super::{BackOff, Feature, Leasing, Record, Timer, Variant};
 use crate::paxos::group as paxos;
 use crate::seqpair::{Link, Pair, Verdict};
 
@@ -153,6 +153,7 @@ impl Manager {
         self.ready = true;
         if earlier {
             cx.mark("failover");
+            leasing.show(Feature::Failover, cx);
         }
         match register {
             Some(register) if leasing.params.variant == Variant::Centrifuge => self.resume(register, leasing, cx),
@@ -405,8 +406,14 @@ impl Manager {
         self.owed.insert(owner);
     }
 
-    pub(super) fn recall(&mut self, range: RangeId, recall: Recall, cx: &mut Cx<'_>) {
-        cx.mark(if recall == Recall::Drop { "recall" } else { "move" });
+    pub(super) fn recall(&mut self, range: RangeId, recall: Recall, leasing: &Leasing, cx: &mut Cx<'_>) {
+        match recall {
+            Recall::Drop => {
+                cx.mark("recall");
+                leasing.show(Feature::Recall, cx);
+            }
+            Recall::Move(_) | Recall::No => cx.mark("move"),
+        }
         let entry = &mut self.ranges[index(range)];
         entry.recall = recall;
         if let Some(owner) = entry.assignment.owner {

@@ -16,7 +16,8 @@
 //! - `partition`: who should have which range, behind a trait; `balance`: by the loads of Owners
 //! - `owner`, `lookup`: the two libraries
 //! - `apps`: the applications that stand on the libraries, as far as the parameters ask for one
-//! - `monitor`: single copy, generations held once, one leader, notification in time, progress
+//! - `monitor`: single copy, generations held once, one leader, notification in time, progress; `together`: which features
+//!   met in one run
 //! - `params`, `mutants`: sizes, times, derived bounds; what each mechanism is there for
 //! - `steps`: which input goes where
 //!
@@ -86,6 +87,7 @@ mod steps;
 mod table;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -118,6 +120,7 @@ pub use owner::Owner;
 pub use params::*;
 pub use partition::{ConsistentHashing, Fixed, Partitioner, VIRTUAL_NODES, rebalanced};
 pub use table::Recall;
+pub use together::Feature;
 
 /// The Manager's id: of the only server, or of the first.
 pub const MANAGER: NodeId = NodeId(0);
@@ -306,6 +309,8 @@ pub enum Observation {
     Missed(Key),
     /// A document that nobody refreshed is deleted by its server.
     Expired(Key),
+    /// The run has had this, which the bound asks for.
+    Had(Feature),
 }
 
 /// Whether a node that dropped a message must wait before it sends anew.

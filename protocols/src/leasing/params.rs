@@ -4,7 +4,7 @@ use seedbed_model::{Family, Mutant, Mutants, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 use super::mutants::MUTANTS;
-use super::{Application, Leasing, balance, partition};
+use super::{Application, Feature, Leasing, balance, partition};
 
 /// At most so many Owners, and so many Lookups: their ids fit.
 const SIDE_COUNT_MAX: u16 = 30_000;
@@ -144,6 +144,8 @@ pub struct Params {
     pub fixed_subscriptions: bool,
     /// How long a document lives that nobody refreshes (PRS §3.4). 0s: for ever.
     pub ttl: Span,
+    /// Which features a run must have had for the goal `together`. See [`Feature`].
+    pub together: Vec<Feature>,
 }
 
 impl Default for Params {
@@ -189,6 +191,7 @@ impl Default for Params {
             period: Span::ZERO,
             fixed_subscriptions: false,
             ttl: Span::ZERO,
+            together: Vec::new(),
         }
     }
 }
