@@ -286,6 +286,7 @@ impl Params {
         self.check_service()?;
         self.check_pools()?;
         self.check_application()?;
+        self.check_together()?;
         if self.contact <= self.poll {
             return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
         }

@@ -10,7 +10,7 @@ use seedbed_model::{Canonical, Context, NodeId, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::monitor::Monitor;
-use super::{Leasing, Observation};
+use super::{GroupKind, Leasing, Observation, Params};
 
 /// What a run may have had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical, Serialize, Deserialize)]
@@ -38,6 +38,48 @@ pub(super) struct Had {
     features: BTreeSet<Feature>,
     /// Whether an Owner that held a lease crashed.
     crashed: bool,
+}
+
+impl Feature {
+    /// On the command line.
+    fn name(self) -> &'static str {
+        match self {
+            Feature::TwoRanges => "two-ranges",
+            Feature::OwnerCrash => "owner-crash",
+            Feature::Recall => "recall",
+            Feature::Failover => "failover",
+            Feature::PausedLeader => "paused-leader",
+            Feature::LogCap => "log-cap",
+            Feature::LossMigration => "loss-migration",
+        }
+    }
+
+    /// The parameter with which no run has it.
+    fn barred_by(self, params: &Params) -> Option<&'static str> {
+        match self {
+            Feature::TwoRanges if params.ranges == 1 => Some("ranges = 1"),
+            Feature::Failover | Feature::PausedLeader if params.group == GroupKind::None => Some("group = \"none\""),
+            Feature::PausedLeader if params.managers == 1 => Some("managers = 1"),
+            Feature::LogCap | Feature::LossMigration if params.lookups == 0 => Some("lookups = 0"),
+            Feature::LossMigration if !params.migration => Some("migration = false"),
+            _ => None,
+        }
+    }
+}
+
+impl Params {
+    pub(super) fn check_together(&self) -> Result<(), String> {
+        for (place, feature) in self.together.iter().enumerate() {
+            let name = feature.name();
+            if self.together[..place].contains(feature) {
+                return Err(format!("together names {name} twice"));
+            }
+            if let Some(barrier) = feature.barred_by(self) {
+                return Err(format!("together asks for {name}, which {barrier} never has"));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Leasing {
