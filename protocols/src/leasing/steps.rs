@@ -4,7 +4,9 @@ use seedbed_model::{Context, Input};
 
 use super::manager::{Poll, Request};
 use super::owner::Response;
-use super::{Decision, Feature, Group, Leasing, Lookup, Manager, Message, OLD_LEADER_SERVES, Owner, Recall, Record, Timer};
+use super::{
+    Decision, Feature, Group, Leasing, Lookup, Manager, Message, OLD_LEADER_SERVES, Owner, Recall, Record, Timer,
+};
 
 impl Leasing {
     pub(super) fn step_manager(&self, manager: &mut Manager, input: Input<Self>, cx: &mut Context<'_, Self>) {

@@ -1,7 +1,7 @@
 //! The table at the head of `scenarios/leasing/check.toml`: which bound covers which pair of features, in each variant.
 
-use seedbed_model::explore::Bounds;
 use seedbed_model::Family;
+use seedbed_model::explore::Bounds;
 use seedbed_model::{Mutants, Ratio};
 use seedbed_protocols::leasing::{Feature, Leasing, Params, Variant};
 use serde::Deserialize;
