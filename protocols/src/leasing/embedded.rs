@@ -30,7 +30,12 @@ impl Embedding<Leasing, PaxosGroup<Register>> for Lift {
 /// The group's rules: the Managers are its servers.
 pub(super) fn group(params: &Params) -> PaxosGroup<Register> {
     let first = NodeId(params.owners + params.lookups + params.managers);
-    let params = paxos::Params {
+    PaxosGroup::new(group_params(params), Mutants::none(), first, None)
+}
+
+/// Its sizes and times.
+pub(super) fn group_params(params: &Params) -> paxos::Params {
+    paxos::Params {
         servers: params.managers,
         acceptors: params.acceptors,
         leader_lease: params.leader_lease,
@@ -38,8 +43,7 @@ pub(super) fn group(params: &Params) -> PaxosGroup<Register> {
         leader_renew: params.leader_renew,
         manager_longest: params.manager_longest,
         ..paxos::Params::default()
-    };
-    PaxosGroup::new(params, Mutants::none(), first, None)
+    }
 }
 
 impl Leasing {

@@ -7,7 +7,7 @@ use seedbed_model::{Canonical, Context, NodeId, Nonce, Part, Relevance, Serial};
 use super::apps::frontend::Frontend;
 use super::message::{Assignment, Change, Edition, Generation, Message, News, PollNumber, RangeId};
 use super::mutants::{FLAG_OF_LAST_CHANGE, NO_CONTACT_TIMEOUT, NO_SNAPSHOT_DIFF, STICK_TO_LEADER};
-use super::{Leasing, Observation, Timer};
+use super::{Feature, Leasing, Observation, Timer};
 
 type Cx<'a> = Context<'a, Leasing>;
 
@@ -135,6 +135,9 @@ fn replace(
         return Known { edition, table };
     };
     cx.mark("snapshot");
+    if before.edition.nonce == edition.nonce {
+        leasing.show(Feature::LogCap, cx);
+    }
     for (range, (old, new)) in (0..).map(RangeId).zip(before.table.iter().zip(&table)) {
         if !leasing.mutants.has(NO_SNAPSHOT_DIFF) {
             compare(range, old.generation, *new, leasing, cx);
@@ -157,6 +160,7 @@ fn compare(range: RangeId, known: Generation, line: Assignment, leasing: &Leasin
     } else {
         if since != generation {
             cx.mark("loss-before-move");
+            leasing.show(Feature::LossMigration, cx);
         }
         cx.mark("notified");
         cx.observe(Observation::Notified { range, generation });

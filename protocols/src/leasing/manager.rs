@@ -5,17 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use seedbed_model::{Canonical, Context, NodeId, Nonce, Offers, Part, Serial, Span, Stream};
 
 use super::balance::Balance;
-use super::election::{Commit, Outcome, Seat};
+use super::election::{Commit, Seat};
 use super::log::Log;
-use super::message::{
-    BidNumber, Edition, Generation, ManagerNumber, Message, Offer, OwnerNumber, PollNumber, RangeId, Register, Ruling,
-};
-use super::mutants::{
-    GENERATION_KEPT, MARGIN_FROM_SEND, MARGINS_NOT_RESTARTED, MIGRATED_ON_CRASH, NO_QUARANTINE, REPLY_BEFORE_COMMIT,
-};
+use super::message::{Edition, Generation, ManagerNumber, Message, Offer, OwnerNumber, PollNumber, RangeId};
+use super::mutants::{GENERATION_KEPT, MARGIN_FROM_SEND, MIGRATED_ON_CRASH, REPLY_BEFORE_COMMIT};
 use super::table::{self, Entry, Recall};
-use super::{BackOff, Leasing, Record, Timer, Variant};
-use crate::paxos::group as paxos;
+use super::{BackOff, Feature, Leasing, Record, Timer};
 use crate::seqpair::{Link, Pair, Verdict};
 
 pub(super) type Cx<'a> = Context<'a, Leasing>;
@@ -32,12 +27,12 @@ pub(super) type Wanted = BTreeMap<RangeId, Generation>;
 /// A standby's state is as at its start, but for its seat.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Manager {
-    seat: Seat,
+    pub(super) seat: Seat,
     /// Whether it may grant: nothing is left of what an earlier incarnation or leader granted and it does not know.
-    ready: bool,
+    pub(super) ready: bool,
     /// Owners to be answered, and Lookups with their polls, once what changed is committed. Empty between steps otherwise.
-    owed: BTreeSet<NodeId>,
-    owed_polls: BTreeMap<NodeId, Poll>,
+    pub(super) owed: BTreeSet<NodeId>,
+    pub(super) owed_polls: BTreeMap<NodeId, Poll>,
     /// Its end of the link to each Owner.
     pub(super) links: BTreeMap<NodeId, Part<Link<ManagerNumber, OwnerNumber>>>,
     /// `ranges[i]` is range `i`.
@@ -45,7 +40,7 @@ pub struct Manager {
     /// What Lookups are told.
     pub(super) log: Part<Log>,
     /// What of it is forgotten when the `Truncate` timer ends.
-    ages: Option<Edition>,
+    pub(super) ages: Option<Edition>,
     /// Where load is managed.
     pub(super) balance: Option<Part<Balance>>,
 }
@@ -87,123 +82,6 @@ impl Manager {
             cx.persist(Stream(0), Record::Started);
         }
         manager
-    }
-
-    /// PRS §4.4: "all previously granted leases are allowed to expire before any new leases are granted". Nobody grants in
-    /// an earlier term from here on, so they have expired when a margin has passed.
-    fn wait_for_all(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
-        cx.set(Timer::Quarantine, leasing.params.margin);
-        self.ready = leasing.mutants.has(NO_QUARANTINE);
-    }
-
-    /// From here on, whatever may be held was granted by this incarnation or leader.
-    pub(super) fn on_ready(&mut self) {
-        self.ready = true;
-    }
-
-    /// Whether it may act as leader now.
-    pub(super) fn leads(&self, leasing: &Leasing, cx: &mut Cx<'_>) -> bool {
-        self.seat.leads(leasing, cx)
-    }
-
-    /// Whether it took itself for the leader until its lease ended.
-    pub(super) fn is_in_office(&self) -> bool {
-        self.seat.term.is_some()
-    }
-
-    pub(super) fn bid(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
-        let Manager { seat, ranges, log, .. } = self;
-        let state = || Register { table: table::assignments(ranges), log: (**log).clone() };
-        seat.bid(state, leasing, cx);
-    }
-
-    pub(super) fn on_ruling(&mut self, bid: Serial<BidNumber>, ruling: Ruling, leasing: &Leasing, cx: &mut Cx<'_>) {
-        match self.seat.on_ruling(bid, ruling, leasing, cx) {
-            Outcome::Same | Outcome::Committed => {}
-            Outcome::Elected { term, earlier, register } => self.take_office(term, earlier, register, leasing, cx),
-            Outcome::Deposed => self.step_down(leasing, cx),
-        }
-    }
-
-    /// An acceptor of the Paxos group answers; with a majority of them, the group rules on the latest bid.
-    pub(super) fn on_acceptor(
-        &mut self,
-        from: NodeId,
-        message: paxos::Message<Register>,
-        leasing: &Leasing,
-        cx: &mut Cx<'_>,
-    ) {
-        let Some(candidate) = &mut self.seat.candidate else { return cx.mark("input out of place") };
-        if let Some(ruling) = leasing.hear_acceptor(candidate, from, message, cx) {
-            self.on_ruling(self.seat.latest_bid(), ruling, leasing, cx);
-        }
-    }
-
-    /// "It reads in all the state from the Paxos group, and then resumes processing where the previous leader left off"
-    /// (Centrifuge §2.1.1); in PRS there is none to read.
-    fn take_office(
-        &mut self,
-        term: Nonce,
-        earlier: bool,
-        register: Option<Register>,
-        leasing: &Leasing,
-        cx: &mut Cx<'_>,
-    ) {
-        self.renew_all(term, leasing);
-        self.ready = true;
-        if earlier {
-            cx.mark("failover");
-        }
-        match register {
-            Some(register) if leasing.params.variant == Variant::Centrifuge => self.resume(register, leasing, cx),
-            _ if earlier && leasing.params.variant == Variant::Prs => self.wait_for_all(leasing, cx),
-            _ => {}
-        }
-    }
-
-    /// When what it reads was granted, and last renewed, the group does not know, and another machine's clock would not
-    /// help: whatever may be held may be held for a whole margin from here.
-    fn resume(&mut self, register: Register, leasing: &Leasing, cx: &mut Cx<'_>) {
-        let span =
-            if leasing.mutants.has(MARGINS_NOT_RESTARTED) { leasing.params.renew } else { leasing.params.margin };
-        for (range, assignment) in leasing.ranges().zip(register.table) {
-            self.ranges[index(range)].assignment = assignment;
-            if assignment.owner.is_some() {
-                cx.set(Timer::Unavailable(range), span);
-            }
-        }
-        *self.log = register.log;
-        self.age_log(leasing, cx);
-    }
-
-    /// As at the start, in `term`: no session is open and nothing is known.
-    fn renew_all(&mut self, term: Nonce, leasing: &Leasing) {
-        for (owner, link) in &mut self.links {
-            **link = Link::new(term, owner.0);
-        }
-        for range in leasing.ranges() {
-            *self.ranges[index(range)] = Entry::free(Generation::first(term, range));
-        }
-        *self.log = Log::new(term);
-        self.ages = None;
-        self.balance = leasing.new_balance().map(Part::new);
-        self.owed.clear();
-        self.owed_polls.clear();
-        self.ready = false;
-    }
-
-    /// Another may lead from here on: all that it knows is the group's or lost.
-    pub(super) fn step_down(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
-        self.seat.step_down(cx);
-        self.renew_all(self.seat.nonce(), leasing);
-        leasing.owners().for_each(|owner| {
-            cx.cancel(Timer::Heard(owner));
-            cx.cancel(Timer::BackOff(owner));
-        });
-        leasing.ranges().for_each(|range| cx.cancel(Timer::Unavailable(range)));
-        cx.cancel(Timer::Quarantine);
-        cx.cancel(Timer::Truncate);
-        cx.cancel(Timer::Balance);
     }
 
     /// "A lease request signals Owner liveness and specifies the leases where the Owner wants renewals" (§2.3).
@@ -301,7 +179,7 @@ impl Manager {
 
     /// "The change log is periodically truncated" (PRS §4.1): of what was there when a period began, nothing is left when it
     /// ends. So each change is kept for a period at least, "5 minutes" (Centrifuge §2.1.2), and for two at most.
-    fn age_log(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+    pub(super) fn age_log(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
         if leasing.params.log_age > Span::ZERO && self.ages.is_none() && !self.log.is_empty() {
             self.ages = Some(self.log.edition());
             cx.set(Timer::Truncate, leasing.params.log_age);
@@ -405,8 +283,14 @@ impl Manager {
         self.owed.insert(owner);
     }
 
-    pub(super) fn recall(&mut self, range: RangeId, recall: Recall, cx: &mut Cx<'_>) {
-        cx.mark(if recall == Recall::Drop { "recall" } else { "move" });
+    pub(super) fn recall(&mut self, range: RangeId, recall: Recall, leasing: &Leasing, cx: &mut Cx<'_>) {
+        match recall {
+            Recall::Drop => {
+                cx.mark("recall");
+                leasing.show(Feature::Recall, cx);
+            }
+            Recall::Move(_) | Recall::No => cx.mark("move"),
+        }
         let entry = &mut self.ranges[index(range)];
         entry.recall = recall;
         if let Some(owner) = entry.assignment.owner {
@@ -445,11 +329,6 @@ impl Manager {
         self.owed_polls.insert(from, poll);
     }
 
-    /// Whether a ruling of the group is the one that is awaited.
-    pub(super) fn awaits(&self, bid: Serial<BidNumber>) -> bool {
-        self.seat.is_awaited(bid)
-    }
-
     /// The lease table. `[i]` belongs to range `i`.
     #[cfg(test)]
     pub(super) fn table(&self) -> Vec<super::Assignment> {
@@ -457,6 +336,6 @@ impl Manager {
     }
 }
 
-fn index(range: RangeId) -> usize {
+pub(super) fn index(range: RangeId) -> usize {
     usize::from(range.0)
 }

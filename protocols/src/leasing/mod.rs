@@ -12,12 +12,14 @@
 //! - `message`: what is said, and the names in it
 //! - `group`, `election`: the Paxos group, and how a server comes to lead
 //! - `embedded`: the Paxos group itself in the atomic one's place, `group = "paxos"`
-//! - `manager`, `table`, `log`: what the leader does; the lease table; its changes for Lookups
+//! - `manager`, `office`, `table`, `log`: what the leader does; how it comes to; the lease table; its changes for Lookups
 //! - `partition`: who should have which range, behind a trait; `balance`: by the loads of Owners
 //! - `owner`, `lookup`: the two libraries
 //! - `apps`: the applications that stand on the libraries, as far as the parameters ask for one
-//! - `monitor`: single copy, generations held once, one leader, notification in time, progress
-//! - `params`, `mutants`: sizes, times, derived bounds; what each mechanism is there for
+//! - `monitor`: single copy, generations held once, one leader, notification in time, progress; `together`: which features
+//!   met in one run
+//! - `events`: timers, decisions, records, and what properties see
+//! - `params`, `checks`, `deadlines`, `mutants`: sizes and times; which are refused; derived bounds; what each mechanism is there for
 //! - `steps`: which input goes where
 //!
 //! Decisions where the papers are open, each with its reason and, where it is unsafe, the mutant that decides otherwise:
@@ -66,8 +68,11 @@
 
 mod apps;
 mod balance;
+mod checks;
+mod deadlines;
 mod election;
 mod embedded;
+mod events;
 mod group;
 mod log;
 mod lookup;
@@ -75,6 +80,7 @@ mod manager;
 mod message;
 mod monitor;
 mod mutants;
+mod office;
 mod owner;
 mod params;
 mod partition;
@@ -86,8 +92,8 @@ mod steps;
 mod table;
 #[cfg(test)]
 mod tests;
+mod together;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use seedbed_model::history::{Call, Value as Recorded};
@@ -96,7 +102,7 @@ use seedbed_model::{
     Span, Stream, Watch,
 };
 
-use crate::paxos::group::{self as paxos, Acceptor, PaxosGroup};
+use crate::paxos::group::{Acceptor, PaxosGroup};
 use crate::seqpair::Checks;
 
 pub use apps::Application;
@@ -104,6 +110,7 @@ pub use apps::message::{
     Answer, Content, Document, Entry, Item, Key, Operation, Push, Queue, Recipient, Reply, Request, Topic, Update,
     Value,
 };
+pub use events::{Decision, Durable, Observation, Record, Timer};
 pub use group::Group;
 pub use log::Log;
 pub use lookup::Lookup;
@@ -118,6 +125,7 @@ pub use owner::Owner;
 pub use params::*;
 pub use partition::{ConsistentHashing, Fixed, Partitioner, VIRTUAL_NODES, rebalanced};
 pub use table::Recall;
+pub use together::Feature;
 
 /// The Manager's id: of the only server, or of the first.
 pub const MANAGER: NodeId = NodeId(0);
@@ -148,164 +156,6 @@ pub enum State {
     Group(Group),
     /// The last nodes, where there is a Paxos group.
     Acceptor(Acceptor<Register>),
-}
-
-/// The timers of all roles.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub enum Timer {
-    /// At the Manager: the margin counted from the receipt of the Owner's latest request. While it is armed, the Owner
-    /// counts as live.
-    Heard(NodeId),
-    /// At the Manager: the range is kept from all but its Owner.
-    Unavailable(RangeId),
-    /// At the Manager, after a restart or a failover: leases of an earlier incarnation or leader may be held.
-    Quarantine,
-    /// At a Manager server: the next bid to the group is to be sent.
-    NextBid,
-    /// At a Manager server: the leader lease counted from the sending of the latest bid.
-    Bid,
-    /// At a Manager server: its leader lease is held.
-    Lead,
-    /// At the group: nobody else is elected.
-    Leader,
-    /// At the Manager and at an Owner: a message of this Owner's link was dropped as racing.
-    BackOff(NodeId),
-    /// At an Owner: the next request is to be sent.
-    Renew,
-    /// At an Owner: the lease counted from the sending of the latest request.
-    Request,
-    /// At an Owner: the range's lease is held, or its state kept that was handed over.
-    Lease(RangeId),
-    /// At a Lookup: the next poll is to be sent.
-    Poll,
-    /// At a Lookup: how long contact lasts if the latest poll is answered.
-    Asked,
-    /// At a Lookup: its table is recent enough to be believed.
-    Contact,
-    /// At an acceptor of a Paxos group.
-    Paxos(paxos::Timer),
-    /// At an Owner: an operation works on the key; or the task on the range of this number.
-    Work(Key),
-    /// At an Owner: the range's task is due next.
-    Task(RangeId),
-    /// At a Lookup: its frontend asks anew.
-    Retry,
-    /// At an Owner: the document expires.
-    Expiry(Key),
-    /// At the Manager: a period of the change log ends.
-    Truncate,
-    /// At the Manager: a round of load management ends.
-    Balance,
-}
-
-/// What the Manager may do at any moment.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub enum Decision {
-    /// Grant a free range to a live Owner.
-    Grant(RangeId, NodeId),
-    /// Take a range back from a live Owner.
-    Recall(RangeId),
-    /// Take a range back, and let its state go to this live Owner, which then gets the lease.
-    Move(RangeId, NodeId),
-}
-
-/// What the Manager writes down, and a Paxos group.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub enum Record {
-    /// It started for the first time.
-    Started,
-    /// An acceptor's state.
-    Paxos(paxos::Kept<Register>),
-}
-
-/// What the disk holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Durable {
-    /// Whether the Manager ever started.
-    pub was_started: bool,
-    /// What an acceptor keeps.
-    pub kept: paxos::Kept<Register>,
-}
-
-/// What nodes show to the properties.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub enum Observation {
-    /// An Owner holds the range from here on.
-    Held {
-        /// Which.
-        range: RangeId,
-        /// Under which generation.
-        generation: Generation,
-        /// With the state of that generation, which was handed over; `None`: with none.
-        from: Option<Generation>,
-        /// With whose state the Manager gave it.
-        migrated: Option<Generation>,
-    },
-    /// An Owner no longer holds it, and has sent the state that it kept there to another.
-    Moved {
-        /// Which.
-        range: RangeId,
-        /// Under which generation.
-        generation: Generation,
-    },
-    /// An Owner no longer holds it, and the state it kept there is gone.
-    Lost {
-        /// Which.
-        range: RangeId,
-        /// Under which generation.
-        generation: Generation,
-    },
-    /// A Lookup has its first table since it had no contact.
-    Connected(BTreeMap<RangeId, Generation>),
-    /// A Lookup tells its application: of the range, whatever is older than the generation is lost.
-    Notified {
-        /// Which.
-        range: RangeId,
-        /// The present generation.
-        generation: Generation,
-    },
-    /// A Lookup learns of a generation to which the state was migrated, and has nothing to tell.
-    Kept {
-        /// Which.
-        range: RangeId,
-        /// The present generation.
-        generation: Generation,
-    },
-    /// A Lookup tells its application that everything is lost.
-    Disconnected,
-    /// An Owner finds that it has held this lease without a break.
-    Continuous {
-        /// Of which range.
-        range: RangeId,
-        /// Which.
-        lease: Generation,
-    },
-    /// An Owner makes known what it did under this lease.
-    Exposed {
-        /// Of which range.
-        range: RangeId,
-        /// Which.
-        lease: Generation,
-    },
-    /// An Owner begins the range's periodic task.
-    TaskBegun(RangeId),
-    /// A frontend answers its client with what an Owner exposed.
-    Believed {
-        /// Of which range.
-        range: RangeId,
-        /// Under which lease.
-        lease: Generation,
-    },
-    /// A Manager server leads from here on.
-    Leads,
-    /// It leads no longer.
-    Deposed,
-    /// A frontend gives its client what was published.
-    Delivered(Push),
-    /// A frontend tells its client that it may have missed something under the key.
-    Missed(Key),
-    /// A document that nobody refreshed is deleted by its server.
-    Expired(Key),
 }
 
 /// Whether a node that dropped a message must wait before it sends anew.

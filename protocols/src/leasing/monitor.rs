@@ -6,6 +6,7 @@ use seedbed_model::{Canonical, Event, NodeId, Property, Span, Watch};
 
 use super::apps::watched::Watched;
 use super::message::{Generation, RangeId};
+use super::together::{Feature, Had};
 use super::{Leasing, Observation};
 
 const SINGLE_COPY: &str = "single-copy";
@@ -27,13 +28,15 @@ pub struct Monitor {
     /// What each Lookup in contact told its application: the range's state is that of this generation or lost.
     told: BTreeMap<(NodeId, RangeId), Generation>,
     /// Which Manager server leads.
-    leader: Option<NodeId>,
+    pub(super) leader: Option<NodeId>,
     /// Losses that a Lookup has yet to tell, each with its deadline's id. No map in it is empty.
     untold: BTreeMap<(NodeId, RangeId), BTreeMap<Generation, u32>>,
     /// What those of the applications do.
     apps: Watched,
     /// The most Owners that ever had more than twice the mean load, while all ranges were held.
     hot_most: u16,
+    /// What of `together` the run has had.
+    pub(super) had: Had,
 }
 
 /// The life of a generation: from its first holding to its loss.
@@ -96,6 +99,7 @@ pub(super) fn properties() -> Vec<Property> {
             "at most half as many Owners as at worst have more than twice the mean load (PRS §7.3, Figure 10)",
         ),
         Property::sometimes("notified", "a Lookup tells its application of a loss"),
+        Property::sometimes("together", "a run has had all that `together` names"),
     ]
 }
 
@@ -109,6 +113,9 @@ impl Leasing {
             Event::Observed(Observation::Held { range, generation, from, migrated }) => {
                 monitor.hold(node, *range, *generation, watch);
                 self.count_hot(monitor, watch);
+                if monitor.lives.values().filter(|life| life.holder.is_some()).count() > 1 {
+                    self.have(monitor, node, Feature::TwoRanges, watch);
+                }
                 if from != migrated {
                     let words = format!("{node:?} holds {range:?} at {generation:?} without the state of {migrated:?}");
                     watch.violated(CLEAN_MIGRATION, words);
@@ -133,6 +140,7 @@ impl Leasing {
             Event::Observed(Observation::Leads) => monitor.lead(node, watch),
             Event::Observed(Observation::Deposed) => monitor.leader = monitor.leader.filter(|leader| *leader != node),
             Event::Observed(Observation::Disconnected) => monitor.disconnect(node, watch),
+            Event::Observed(Observation::Had(feature)) => self.have(monitor, node, *feature, watch),
             Event::Crashed => self.crash(monitor, node, watch),
             Event::Healed if self.params.progress > Span::ZERO => watch.set_deadline(PROGRESS, self.params.progress),
             Event::Deadline(PROGRESS) => self.check_settled(monitor, watch),
@@ -173,6 +181,7 @@ impl Leasing {
         let lives: Vec<(RangeId, Life)> = monitor.lives.iter().map(|(range, life)| (*range, *life)).collect();
         for (range, life) in lives.into_iter().filter(|(_, life)| life.holder == Some(node)) {
             watch.reached("owner-restarted");
+            self.have_crashed(monitor);
             monitor.apps.crashed(self, range, life.generation, watch);
             self.lose(monitor, node, range, life.generation, watch);
         }

@@ -11,7 +11,7 @@ use super::message::{Generation, ManagerNumber, Message, Offer, OwnerNumber, Ran
 use super::mutants::{
     HAND_OVER_UNDER_LEASE, MIGRATED_UNCHECKED, RENEWAL_AFTER_RESTART, STICK_TO_LEADER, TIMER_FROM_RECEIPT,
 };
-use super::{BackOff, Leasing, Observation, Timer};
+use super::{BackOff, Feature, Leasing, Observation, Timer};
 use crate::seqpair::{Link, Pair, Verdict};
 
 type Cx<'a> = Context<'a, Leasing>;
@@ -246,6 +246,7 @@ impl Place<'_> {
             }
             (_, Some(Offer::Renewal(_))) if !leasing.mutants.has(RENEWAL_AFTER_RESTART) => {
                 cx.mark("renewal-refused");
+                leasing.show(Feature::OwnerCrash, cx);
                 Told::Must
             }
             (before, Some(offer)) => {

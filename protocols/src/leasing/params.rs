@@ -4,10 +4,10 @@ use seedbed_model::{Family, Mutant, Mutants, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 use super::mutants::MUTANTS;
-use super::{Application, Leasing, balance, partition};
+use super::{Application, Feature, Leasing, balance, partition};
 
 /// At most so many Owners, and so many Lookups: their ids fit.
-const SIDE_COUNT_MAX: u16 = 30_000;
+pub(super) const SIDE_COUNT_MAX: u16 = 30_000;
 
 /// Which of the two papers' systems runs, where they differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,10 +44,10 @@ pub enum GroupKind {
 }
 
 /// At most so many keys.
-const KEY_COUNT_MAX: u16 = 10_000;
+pub(super) const KEY_COUNT_MAX: u16 = 10_000;
 
 /// At most so many Manager servers.
-const MANAGER_COUNT_MAX: u16 = 16;
+pub(super) const MANAGER_COUNT_MAX: u16 = 16;
 
 /// Sizes and times. The defaults are the papers' where they state any.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +144,8 @@ pub struct Params {
     pub fixed_subscriptions: bool,
     /// How long a document lives that nobody refreshes (PRS §3.4). 0s: for ever.
     pub ttl: Span,
+    /// Which features a run must have had for the goal `together`. See [`Feature`].
+    pub together: Vec<Feature>,
 }
 
 impl Default for Params {
@@ -189,227 +191,8 @@ impl Default for Params {
             period: Span::ZERO,
             fixed_subscriptions: false,
             ttl: Span::ZERO,
+            together: Vec::new(),
         }
-    }
-}
-
-impl Params {
-    /// The bound of the recovery notification when a message takes at most `delay`, a firing comes at most `lateness` after
-    /// its timer's end, and at most `takeovers` times within it a new leader of the Centrifuge variant takes office: a
-    /// `notice` above it holds, whatever is lost, crossed or crashed.
-    ///
-    /// Let an Owner lose a lease at time 0, or hand over its state.
-    /// - The last request that lists it was sent before, and arrives before `delay`. The Manager's margin counts from
-    ///   there (only what an Owner lists is renewed), so the generation changes by `delay + margin + lateness`, unless the
-    ///   state arrives where it was to go. So it does if the Manager restarts, or in PRS another leads: its generations are
-    ///   new then.
-    /// - A leader that takes office before that, and reads the lease in the Paxos group, counts a whole margin anew: each
-    ///   takeover puts the news off by a margin. It hears of the loss sooner if the Owner lives and says so.
-    /// - What changed is told once the group has it: at most a bid's period, a lateness and a round trip later, or another
-    ///   takes over.
-    /// - If a poll sent after that is answered, the Lookup tells its application then: at most a poll's period, a
-    ///   lateness and a round trip later. A poll that no leader answered goes to all servers, so that the next is answered
-    ///   if any leads.
-    /// - If none is, the last answered poll was sent before, and the Lookup's contact ends `contact` after its sending.
-    pub fn notice_needed(&self, delay: Span, lateness: Span, takeovers: u64) -> Span {
-        let known = delay + (self.margin + lateness) * (takeovers + 1);
-        let committed = match self.variant {
-            Variant::Prs => Span::ZERO,
-            Variant::Centrifuge => self.manager_longest.ceil_of(self.leader_renew) + lateness + delay * 2,
-        };
-        let by_poll = self.owner_longest.ceil_of(self.poll) + lateness + delay * 2;
-        let by_contact = self.owner_longest.ceil_of(self.contact) + lateness;
-        known + committed + by_poll.max(by_contact)
-    }
-
-    /// The bound of progress when, from the healing on, a message takes at most `delay` and is not lost, a firing comes at
-    /// most `lateness` after its timer's end, and each of `decisions` moves a decision that is open stays open for at most
-    /// `decision`: a `progress` above it holds.
-    ///
-    /// - A leader is elected once the group's margin for the last one has run out: at the next bid, a round trip later.
-    /// - Each Owner asks it within two renewals: the first goes to a server that is silent, the second to all.
-    /// - What was granted before and is held by nobody ends with its margin, which the leader counts from its election; in
-    ///   PRS it waits as long before it grants.
-    /// - Then one decision after the other: a free range is granted; one that is not where it should be is handed over,
-    ///   which fails at worst and ends with another margin, and is granted.
-    /// - Each Lookup polls twice, the first time in vain, and a poll more has the end of it.
-    pub fn progress_needed(&self, delay: Span, lateness: Span, decision: Span, decisions: u64) -> Span {
-        let round = delay * 2 + lateness;
-        let elected = match self.group {
-            GroupKind::None => Span::ZERO,
-            GroupKind::Atomic => self.leader_margin + self.manager_longest.ceil_of(self.leader_renew) + round,
-            // Two round trips, with a write of the acceptors in each; candidates that keep each other from a majority try
-            // again with the next bid.
-            GroupKind::Paxos => self.leader_margin + (self.manager_longest.ceil_of(self.leader_renew) + round * 4) * 3,
-        };
-        let asked = self.owner_longest.ceil_of(self.renew) * 2 + round * 2;
-        let ended = (self.margin + lateness) * 2;
-        let decided = (decision + round * 4) * decisions;
-        let polled = (self.owner_longest.ceil_of(self.poll) + round) * 3;
-        elected + asked + ended + decided + polled
-    }
-
-    fn check(&self) -> Result<(), String> {
-        // Without Owners there is the competition for the leader lease alone.
-        let owners_min = u16::from(self.group == GroupKind::None);
-        let sized = (owners_min..=SIDE_COUNT_MAX).contains(&self.owners)
-            && self.lookups <= SIDE_COUNT_MAX
-            && (1..=200).contains(&self.ranges)
-            && self.back_off_slots > 0;
-        let in_time = [self.lease, self.margin, self.renew, self.poll].iter().all(|span| *span > Span::ZERO);
-        if !sized || !in_time {
-            return Err(format!(
-                "owners must be {owners_min} to {SIDE_COUNT_MAX}, lookups at most {SIDE_COUNT_MAX}, ranges 1 to 200, back-off-slots \
-                 and every time but back-off positive"
-            ));
-        }
-        if self.owner_longest.num < self.owner_longest.den {
-            return Err(format!(
-                "owner-longest {} is below 1, so not even an exact clock is allowed",
-                self.owner_longest
-            ));
-        }
-        let needed = self.owner_longest.ceil_of(self.lease);
-        if self.margin < needed {
-            return Err(format!(
-                "margin {} is too short: a lease of {} may take {needed} on the slowest clock",
-                self.margin, self.lease
-            ));
-        }
-        let back_off = self.back_off * u64::from(self.back_off_slots - 1);
-        if back_off >= self.renew {
-            return Err(format!("the longest back-off, {back_off}, must be shorter than renew, {}", self.renew));
-        }
-        self.check_service()?;
-        self.check_pools()?;
-        self.check_application()?;
-        if self.contact <= self.poll {
-            return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
-        }
-        Ok(())
-    }
-}
-
-impl Params {
-    fn check_application(&self) -> Result<(), String> {
-        if self.application == Application::None {
-            return match self.operations {
-                0 => Ok(()),
-                count => Err(format!("operations {count} without an application: application = \"hash-table\"")),
-            };
-        }
-        if !(1..=KEY_COUNT_MAX).contains(&self.keys) {
-            return Err(format!("keys {} must be 1 to {KEY_COUNT_MAX}", self.keys));
-        }
-        if self.work == Span::ZERO {
-            return Err("work must be positive where there is an application".into());
-        }
-        match self.application {
-            service if service.has_frontends() => self.check_frontends(),
-            Application::PeriodicTask if self.period <= self.work => {
-                Err(format!("period {} must be longer than work, {}", self.period, self.work))
-            }
-            Application::PeriodicTask if self.operations > 0 => {
-                Err(format!("operations {} of a task that has no clients: operations = 0", self.operations))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check_pools(&self) -> Result<(), String> {
-        let Params { pools, ranges, owners, .. } = *self;
-        if self.balance > Span::ZERO && (self.partitioner != PartitionerKind::Hashing || pools != 1) {
-            return Err("loads are managed by virtual nodes, of one pool: partitioner = \"hashing\", pools = 1".into());
-        }
-        let services = if self.application == Application::LiveMesh { 3 } else { pools };
-        if pools != services {
-            return Err(format!("pools {pools} for the services of live-mesh: pools = {services}"));
-        }
-        let is_short = pools > 1 && owners < u16::from(pools);
-        if pools == 0 || !ranges.is_multiple_of(pools) || is_short {
-            return Err(format!("pools {pools} must divide ranges {ranges}, and not exceed owners {owners}"));
-        }
-        Ok(())
-    }
-
-    fn check_frontends(&self) -> Result<(), String> {
-        let service = self.application.words();
-        if [self.retry, self.patience].contains(&Span::ZERO) {
-            return Err(format!("retry and patience must be positive where there is {service}"));
-        }
-        if self.lookups == 0 {
-            return Err(format!("{service} without a Lookup has no frontend: lookups = 1"));
-        }
-        if self.writers > self.lookups {
-            return Err(format!(
-                "writers {} exceed the frontends, which are the lookups: {}",
-                self.writers, self.lookups
-            ));
-        }
-        if self.application == Application::LiveMesh {
-            if u32::from(self.keys) != u32::from(self.lookups) * 3 {
-                return Err(format!(
-                    "keys {} must be three for each frontend's device: {}",
-                    self.keys,
-                    self.lookups * 3
-                ));
-            }
-            if self.writers == 0 || self.writers >= self.lookups {
-                return Err(format!("writers {} must be some of the {} frontends", self.writers, self.lookups));
-            }
-        }
-        if self.ttl > Span::ZERO && self.application != Application::SectionedDocument {
-            return Err(format!("ttl {} without documents: application = \"sectioned-document\"", self.ttl));
-        }
-        let subscribers = self.lookups - self.writers;
-        match self.fixed_subscriptions {
-            true if self.application != Application::PublishSubscribe => {
-                Err("fixed-subscriptions without subscriptions: application = \"publish-subscribe\"".into())
-            }
-            true if subscribers != self.keys => {
-                Err(format!("fixed-subscriptions with {subscribers} subscribers of {} topics: one of each", self.keys))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check_service(&self) -> Result<(), String> {
-        if self.progress > Span::ZERO && self.partitioner == PartitionerKind::Free {
-            return Err("progress is asked, but nothing drives a free assignment: partitioner = \"hashing\"".into());
-        }
-        match self.group {
-            GroupKind::None if self.managers != 1 => {
-                return Err(format!("managers {} without a group: 1, or group = \"atomic\"", self.managers));
-            }
-            GroupKind::None if self.variant == Variant::Centrifuge => {
-                return Err("variant centrifuge keeps its state in a group: group = \"atomic\"".into());
-            }
-            GroupKind::None => return Ok(()),
-            GroupKind::Paxos if !(1..=16).contains(&self.acceptors) => {
-                return Err(format!("acceptors {} must be 1 to 16", self.acceptors));
-            }
-            GroupKind::Atomic | GroupKind::Paxos => {}
-        }
-        if !(1..=MANAGER_COUNT_MAX).contains(&self.managers) {
-            return Err(format!("managers {} must be 1 to {MANAGER_COUNT_MAX}", self.managers));
-        }
-        if self.leader_renew == Span::ZERO || self.leader_renew >= self.leader_lease {
-            return Err(format!(
-                "leader-renew {} must be positive and shorter than leader-lease {}",
-                self.leader_renew, self.leader_lease
-            ));
-        }
-        if self.manager_longest.num < self.manager_longest.den {
-            return Err(format!("manager-longest {} is below 1", self.manager_longest));
-        }
-        let needed = self.manager_longest.ceil_of(self.leader_lease);
-        if self.leader_margin < needed {
-            return Err(format!(
-                "leader-margin {} is too short: a leader lease of {} may take {needed} on the slowest clock",
-                self.leader_margin, self.leader_lease
-            ));
-        }
-        Ok(())
     }
 }
 

@@ -4,7 +4,9 @@ use seedbed_model::{Context, Input};
 
 use super::manager::{Poll, Request};
 use super::owner::Response;
-use super::{Decision, Group, Leasing, Lookup, Manager, Message, OLD_LEADER_SERVES, Owner, Recall, Record, Timer};
+use super::{
+    Decision, Feature, Group, Leasing, Lookup, Manager, Message, OLD_LEADER_SERVES, Owner, Recall, Record, Timer,
+};
 
 impl Leasing {
     pub(super) fn step_manager(&self, manager: &mut Manager, input: Input<Self>, cx: &mut Context<'_, Self>) {
@@ -28,7 +30,10 @@ impl Leasing {
                 manager.settle(self, cx);
             }
             // It stood still until its leader lease had ended, and has yet to be told so.
-            _ if manager.is_in_office() => cx.mark("old-leader-silent"),
+            _ if manager.is_in_office() => {
+                cx.mark("old-leader-silent");
+                self.show(Feature::PausedLeader, cx);
+            }
             // "They will only ever get a response from the leader" (Centrifuge §2.1.1).
             _ => cx.mark("standby-silent"),
         }
@@ -43,8 +48,8 @@ impl Leasing {
                 manager.on_poll(from, Poll { poll, known });
             }
             Input::Decision(Decision::Grant(range, owner)) => manager.grant(range, owner, self, cx),
-            Input::Decision(Decision::Recall(range)) => manager.recall(range, Recall::Drop, cx),
-            Input::Decision(Decision::Move(range, owner)) => manager.recall(range, Recall::Move(owner), cx),
+            Input::Decision(Decision::Recall(range)) => manager.recall(range, Recall::Drop, self, cx),
+            Input::Decision(Decision::Move(range, owner)) => manager.recall(range, Recall::Move(owner), self, cx),
             Input::Timer(Timer::Quarantine) => manager.on_ready(),
             Input::Timer(Timer::Unavailable(range)) => manager.on_unavailable_end(range, self, cx),
             Input::Timer(Timer::BackOff(owner)) => manager.on_back_off(owner, cx),

@@ -1,5 +1,5 @@
 //! Leasing over what stands for its Paxos group; and bounds that are too large for every day: `cargo test --release -p
-//! seedbed-protocols --test leasing_whole -- --ignored`.
+//! seedbed-protocols --test engines -- --ignored leasing_whole`.
 
 use seedbed_model::explore::{Bounds, Strategy, Verdict, explore};
 use seedbed_model::{Family, Mutants, Ratio, Span};
@@ -21,6 +21,13 @@ fn service(variant: Variant) -> Params {
         renew: Span::ticks(1),
         poll: Span::ticks(1),
         contact: Span::ticks(3),
+        ..exact()
+    }
+}
+
+/// Clocks that agree, one back-off, and a log of one change.
+fn exact() -> Params {
+    Params {
         back_off: Span::ticks(1),
         back_off_slots: 1,
         owner_shortest: Ratio::ONE,
@@ -106,12 +113,7 @@ fn a_put_that_is_asked_for_twice_is_done_once() {
         poll: Span::ticks(3),
         contact: Span::ticks(4),
         notice: Span::ticks(19),
-        back_off: Span::ticks(1),
-        back_off_slots: 1,
-        owner_shortest: Ratio::ONE,
-        owner_longest: Ratio::ONE,
-        log: 1,
-        ..Params::default()
+        ..exact()
     };
     let bounds = Bounds { delay: Some(0), losses: 1, depth: Some(46), ..Bounds::default() };
     assert_eq!(explored(&params, &bounds).0, Verdict::Holds);

@@ -5,6 +5,7 @@ mod checks;
 mod embedding;
 mod fairness;
 mod fatlease;
+mod leasing_pairs;
 mod leasing_whole;
 mod moments;
 mod names;

@@ -64,6 +64,11 @@ impl Params {
         if !(1..=16).contains(&self.servers) || !(1..=16).contains(&self.acceptors) {
             return Err(format!("servers {} and acceptors {} must be 1 to 16", self.servers, self.acceptors));
         }
+        self.check_lease()
+    }
+
+    /// Whether the leader lease is one.
+    pub(crate) fn check_lease(&self) -> Result<(), String> {
         if self.bids == 0 && (self.leader_renew == Span::ZERO || self.leader_renew >= self.leader_lease) {
             return Err(format!(
                 "leader-renew {} must be positive and shorter than leader-lease {}",

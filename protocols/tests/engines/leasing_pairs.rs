@@ -1,0 +1,149 @@
+//! The table at the head of `scenarios/leasing/check.toml`: which bound covers which pair of features, in each variant.
+
+use seedbed_model::Family;
+use seedbed_model::explore::Bounds;
+use seedbed_model::{Mutants, Ratio};
+use seedbed_protocols::leasing::{Feature, Leasing, Params, Variant};
+use serde::Deserialize;
+
+/// What `seedbed check` explores.
+const CHECK: &str = include_str!("../../../scenarios/leasing/check.toml");
+
+#[derive(Deserialize)]
+struct CheckFile {
+    params: toml::Table,
+    bound: Vec<Bound>,
+}
+
+/// A bound of it, as far as the pairs need it.
+#[derive(Deserialize)]
+struct Bound {
+    name: String,
+    #[serde(default)]
+    class: Option<String>,
+    #[serde(default)]
+    goals: Vec<String>,
+    #[serde(default)]
+    claims: Vec<String>,
+    #[serde(default)]
+    params: toml::Table,
+    bounds: Bounds,
+}
+
+/// A feature of the protocol or of its world.
+struct Row {
+    name: &'static str,
+    /// What of `together` it is; `None`: slow clocks, which all of a run has.
+    feature: Option<Feature>,
+}
+
+const ROWS: [Row; 8] = [
+    Row { name: "two ranges", feature: Some(Feature::TwoRanges) },
+    Row { name: "Owner crash", feature: Some(Feature::OwnerCrash) },
+    Row { name: "recall", feature: Some(Feature::Recall) },
+    Row { name: "failover", feature: Some(Feature::Failover) },
+    Row { name: "paused leader", feature: Some(Feature::PausedLeader) },
+    Row { name: "log cap", feature: Some(Feature::LogCap) },
+    Row { name: "loss, migration", feature: Some(Feature::LossMigration) },
+    Row { name: "drift", feature: None },
+];
+
+/// Pairs that no bound covers, in neither variant: see the file.
+const UNCOVERED: [(usize, usize); 1] = [(4, 6)];
+
+impl Row {
+    /// Whether a run that reaches the bound's goals has had it.
+    fn is_in(&self, params: &Params) -> bool {
+        match self.feature {
+            Some(feature) => params.together.contains(&feature),
+            None => params.owner_longest.num > params.owner_longest.den,
+        }
+    }
+}
+
+/// Of each pair of rows, the smaller first, the first bound that covers it, among those named.
+struct Table {
+    covers: Vec<Vec<Option<usize>>>,
+    /// Its name, and a star if it is of class long.
+    named: Vec<String>,
+}
+
+impl Table {
+    fn new(file: &CheckFile, variant: Variant, named: Vec<String>) -> Table {
+        let mut table = Table { covers: vec![vec![None; ROWS.len()]; ROWS.len()], named };
+        for bound in file.bound.iter().filter(|bound| bound.goals.iter().any(|goal| goal == "together")) {
+            let params = params(&file.params, &bound.params);
+            if params.variant == variant {
+                table.add(bound, &params);
+            }
+        }
+        table
+    }
+
+    fn add(&mut self, bound: &Bound, params: &Params) {
+        let Bounds { tag_max, losses, delay, .. } = bound.bounds;
+        assert_eq!((tag_max, losses, delay, params.log), (None, 0, Some(0), 1), "{}", bound.name);
+        assert!(!bound.claims.is_empty(), "no mutant is said to fall at {}", bound.name);
+        let rows: Vec<usize> = (0..ROWS.len()).filter(|row| ROWS[*row].is_in(params)).collect();
+        let pairs = rows.iter().flat_map(|a| rows.iter().filter(move |b| a < b).map(move |b| (*a, *b)));
+        let new: Vec<(usize, usize)> = pairs.filter(|(a, b)| self.covers[*a][*b].is_none()).collect();
+        new.iter().for_each(|(a, b)| self.covers[*a][*b] = Some(self.named.len()));
+        if !new.is_empty() {
+            let star = if bound.class.is_some() { " *" } else { "" };
+            self.named.push(format!("{}{star}", bound.name));
+        }
+    }
+}
+
+/// A bound's own parameters, and for the rest those of its file.
+fn params(all: &toml::Table, own: &toml::Table) -> Params {
+    let mut params = all.clone();
+    params.extend(own.clone());
+    toml::Value::Table(params).try_into().expect("the parameters fit their types")
+}
+
+/// Below the diagonal the bounds of PRS, above it those of Centrifuge.
+fn text(prs: &Table, centrifuge: &Table) -> String {
+    let cell = |row: usize, column: usize| match row.cmp(&column) {
+        std::cmp::Ordering::Equal => "\\".to_owned(),
+        std::cmp::Ordering::Greater => shown(prs.covers[column][row]),
+        std::cmp::Ordering::Less => shown(centrifuge.covers[row][column]),
+    };
+    let line = |row: usize| (0..ROWS.len()).map(|column| format!("{:>3}", cell(row, column))).collect::<String>();
+    let rows = ROWS.iter().enumerate().map(|(row, Row { name, .. })| format!("# {name:<16}{}\n", line(row)));
+    let names = centrifuge.named.iter().enumerate().map(|(index, name)| format!("# {:>2} {name}\n", index + 1));
+    rows.chain(names).collect()
+}
+
+fn shown(place: Option<usize>) -> String {
+    place.map_or("-".to_owned(), |place| (place + 1).to_string())
+}
+
+/// Each pair of features is covered by a bound in which one run has had both, in both variants, but for the pair named above.
+#[test]
+fn every_pair_of_features_is_covered() {
+    let file: CheckFile = toml::from_str(CHECK).expect("the file fits its types");
+    let prs = Table::new(&file, Variant::Prs, Vec::new());
+    let centrifuge = Table::new(&file, Variant::Centrifuge, prs.named.clone());
+    for (table, variant) in [(&prs, "PRS"), (&centrifuge, "Centrifuge")] {
+        for (a, b) in (0..ROWS.len()).flat_map(|a| (a + 1..ROWS.len()).map(move |b| (a, b))) {
+            let is_covered = table.covers[a][b].is_some();
+            let names = [ROWS[a].name, ROWS[b].name];
+            assert_eq!(is_covered, !UNCOVERED.contains(&(a, b)), "{names:?} in {variant}");
+        }
+    }
+    let text = text(&prs, &centrifuge);
+    assert!(CHECK.contains(&text), "the table in check.toml must be:\n{text}");
+}
+
+#[test]
+fn what_cannot_meet_is_refused() {
+    let build = |params: Params| Leasing::build(&params, Mutants::none()).map(drop).unwrap_err();
+    let exact = Params { owner_longest: Ratio::ONE, owner_shortest: Ratio::ONE, ..Params::default() };
+    let twice = Params { together: vec![Feature::Recall, Feature::Recall], ..exact.clone() };
+    assert_eq!(build(twice), "together names recall twice");
+    let alone = Params { together: vec![Feature::TwoRanges], ..exact.clone() };
+    assert_eq!(build(alone), "together asks for two-ranges, which ranges = 1 never has");
+    let led = Params { together: vec![Feature::Failover], ..exact };
+    assert_eq!(build(led), "together asks for failover, which group = \"none\" never has");
+}
