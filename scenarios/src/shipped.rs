@@ -128,6 +128,8 @@ pub fn shipped() -> Registry {
             [
                 "behind-a-snapshot",
                 "contested",
+                "election",
+                "elections",
                 "lan-takeover",
                 "late-observers",
                 "leader-crash",
@@ -140,12 +142,26 @@ pub fn shipped() -> Registry {
                 "slow-snapshots",
                 "steady",
                 "torn-tails"
-            ]
+            ],
+            experiments["broadcast"]
         ))
         .with::<ZooKeeper>(files!(
             "../zookeeper",
             check,
-            ["group", "locks", "recipes", "restless", "server-crash", "sessions"]
+            [
+                "fetching-service",
+                "group",
+                "guarded",
+                "katta",
+                "locks",
+                "lost-packets",
+                "message-broker",
+                "recipes",
+                "restless",
+                "server-crash",
+                "sessions"
+            ],
+            experiments["reads"]
         ))
 }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use seedbed_model::{Canonical, NodeId};
 
 use super::Zab;
-use super::message::{Doing, Message, Timer, Vote, Zxid};
-use super::mutants::ELECTION_IGNORES_ZXID;
+use super::message::{Doing, Message, Observation, Timer, Vote, Zxid};
+use super::mutants::{ELECTION_IGNORES_ZXID, FINALIZE_UNWAITED, JOINS_UNLED, VOTES_OF_ANY_ELECTION};
 use super::server::{Cx, Role, Server};
 
 /// What a server votes for, or voted for when it found its leader.
@@ -46,8 +46,9 @@ impl Looking {
     }
 
     /// Whether the leader leads, and a quorum votes for it, in this election, or follows it, in any.
-    fn has_settled(&self, vote: Vote, quorum: usize) -> bool {
-        let leads = self.settled.get(&vote.leader).is_some_and(|(_, doing)| *doing == Doing::Leading);
+    fn has_settled(&self, vote: Vote, zab: &Zab) -> bool {
+        let quorum = zab.quorum();
+        let leads = zab.has(JOINS_UNLED) || self.settled.get(&vote.leader).is_some_and(|(_, doing)| *doing == Doing::Leading);
         let followers = self.settled.values().filter(|(leader, _)| *leader == vote.leader).count();
         leads && (followers >= quorum || self.count(vote) >= quorum)
     }
@@ -68,7 +69,9 @@ impl Server {
         for server in zab.voters().filter(|server| *server != own) {
             self.tell(server, cx);
         }
-        cx.set(Timer::Notify, zab.params.notify);
+        if !zab.is_alone() {
+            cx.set(Timer::Notify, zab.params.notify);
+        }
     }
 
     pub(super) fn on_notification(
@@ -100,7 +103,9 @@ impl Server {
         if election > self.ballot.election {
             self.ballot.election = election;
             self.ballot.vote = better(self.own_vote(zab, cx), vote, zab);
-            self.role = Role::Looking(Looking::default());
+            if !zab.has(VOTES_OF_ANY_ELECTION) {
+                self.role = Role::Looking(Looking::default());
+            }
             self.change_vote(zab, cx);
         } else if better(self.ballot.vote, vote, zab) != self.ballot.vote {
             self.ballot.vote = vote;
@@ -110,6 +115,9 @@ impl Server {
         looking.votes.insert(from, vote);
         if looking.count(self.ballot.vote) >= zab.quorum() && !looking.is_final {
             looking.is_final = true;
+            if zab.has(FINALIZE_UNWAITED) {
+                return self.decide(zab, cx);
+            }
             cx.set(Timer::Finalize, zab.params.finalize_wait);
         }
     }
@@ -132,17 +140,25 @@ impl Server {
         if in_this_election {
             looking.votes.insert(from, vote);
         }
-        if vote.leader != cx.node() && looking.has_settled(vote, zab.quorum()) {
+        if vote.leader != cx.node() && looking.has_settled(vote, zab) {
             cx.mark("joined");
             self.ballot.election = election;
-            self.conclude(vote, zab, cx);
+            self.conclude(vote, true, zab, cx);
         }
     }
 
+    /// No better vote has come than the one that a quorum has.
+    pub(super) fn decide(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
+        self.conclude(self.ballot.vote, false, zab, cx);
+    }
+
     /// The election is over, for this server.
-    pub(super) fn conclude(&mut self, vote: Vote, zab: &Zab, cx: Cx<'_, '_>) {
+    fn conclude(&mut self, vote: Vote, joined: bool, zab: &Zab, cx: Cx<'_, '_>) {
         self.ballot.vote = vote;
         self.forget_timers(zab, cx);
+        if zab.is_alone() {
+            return self.settle_alone(joined, cx);
+        }
         if vote.leader == cx.node() { self.lead(zab, cx) } else { self.follow(vote.leader, None, zab, cx) }
     }
 
@@ -155,6 +171,9 @@ impl Server {
         let vote = self.ballot.vote;
         if let (Role::Looking(looking), true) = (&mut self.role, zab.votes(cx.node())) {
             looking.votes.insert(cx.node(), vote);
+        }
+        if zab.is_alone() {
+            cx.observe(Observation::Voted { election: self.ballot.election, vote });
         }
     }
 

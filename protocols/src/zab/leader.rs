@@ -6,7 +6,7 @@ use seedbed_model::{Canonical, NodeId};
 
 use super::Zab;
 use super::channel::Channel;
-use super::message::{Mode, Observation, Packet, Record, Round, Timer, Txn, Value, Zxid};
+use super::message::{Observation, Packet, Record, Round, Timer, Txn, Value, Zxid};
 use super::mutants::*;
 use super::server::{Cx, Role, Server};
 
@@ -56,6 +56,11 @@ enum Stage {
 }
 
 impl Leader {
+    /// Nobody follows it yet.
+    pub(super) fn elected() -> Self {
+        Leader { phase: Phase::Gathering, entered: false, learners: BTreeMap::new() }
+    }
+
     /// Whether it is established.
     pub fn is_established(&self) -> bool {
         self.phase == Phase::Broadcast
@@ -111,7 +116,7 @@ impl Server {
     /// Phase 1: waits for a quorum to follow.
     pub(super) fn lead(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
         cx.mark("elected");
-        self.role = Role::Leading(Leader { phase: Phase::Gathering, entered: false, learners: BTreeMap::new() });
+        self.role = Role::Leading(Leader::elected());
         if !zab.has_oracle() {
             cx.set(Timer::Establish, zab.params.init_limit);
             cx.set(Timer::Tick, zab.params.ping);
@@ -348,6 +353,7 @@ impl Server {
                     (false, _) => leader.send(learner, Packet::Inform(txn), cx),
                 }
             }
+            cx.mark("committed");
             self.deliver(zab, cx);
         }
     }
@@ -389,24 +395,5 @@ impl Server {
             leader.send(learner, Packet::Ping, cx);
         }
         cx.set(Timer::Tick, zab.params.ping);
-    }
-}
-
-impl super::log::Log {
-    /// Where the history meets that of a learner which ends with `last`, and what comes after (LearnerHandler.syncFollower).
-    pub(super) fn meet(&self, last: Zxid, zab: &Zab) -> (Mode, Vec<Txn>) {
-        if zab.has(NO_SYNCHRONIZATION) {
-            return (Mode::Diff, Vec::new());
-        }
-        if last < self.base.last && !zab.has(DIFF_FOR_SNAP) {
-            let tree = self.snapshot(zab);
-            return (Mode::Snap(tree), self.after(tree.last));
-        }
-        if self.has(last) || last < self.base.last {
-            return (Mode::Diff, self.after(last));
-        }
-        let before = self.txns.iter().map(|txn| txn.zxid).filter(|zxid| *zxid < last).max();
-        let end = before.unwrap_or(self.base.last);
-        if zab.has(NO_TRUNC) { (Mode::Diff, self.after(end)) } else { (Mode::Trunc(end), self.after(end)) }
     }
 }

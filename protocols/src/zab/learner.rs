@@ -36,6 +36,12 @@ enum Stage {
 }
 
 impl Learner {
+    /// It has said nothing to its leader yet.
+    pub(super) fn of(leader: NodeId, connection: Round) -> Self {
+        let stage = Stage::Discovery { promises: false };
+        Learner { leader, channel: Channel::open(connection), stage, held: None }
+    }
+
     /// Whether its server serves clients.
     pub fn is_up_to_date(&self) -> bool {
         self.stage == Stage::Broadcast
@@ -60,9 +66,7 @@ macro_rules! learner {
 impl Server {
     /// Phase 1: opens a connection to the leader.
     pub(super) fn follow(&mut self, leader: NodeId, term: Option<Round>, zab: &Zab, cx: Cx<'_, '_>) {
-        let channel = Channel::open(self.round);
-        let stage = Stage::Discovery { promises: false };
-        self.role = Role::Learning(Learner { leader, channel, stage, held: None });
+        self.role = Role::Learning(Learner::of(leader, self.round));
         self.introduce(term, zab, cx);
         if !zab.has_oracle() {
             cx.set(Timer::Leader, zab.params.sync_limit);
@@ -80,7 +84,7 @@ impl Server {
         let accepted = self.accepted;
         let learner = learner!(self);
         learner.channel.send(learner.leader, Packet::FollowerInfo { accepted, term }, cx);
-        if !zab.has_oracle() {
+        if !zab.has_oracle() && !zab.has(CONNECT_ONCE) {
             cx.set(Timer::Connect, zab.params.notify);
         }
     }

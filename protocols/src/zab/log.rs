@@ -6,8 +6,10 @@
 
 use seedbed_model::{Canonical, Context, Stream};
 
-use super::message::{Observation, Record, Tree, Txn, Zxid};
-use super::mutants::{SNAPSHOT_OF_LOG, TRUNC_BEFORE_FSYNC, ZK_3642};
+use super::message::{Mode, Observation, Record, Tree, Txn, Zxid};
+use super::mutants::{
+    DIFF_FOR_SNAP, NO_SYNCHRONIZATION, NO_TRUNC, SNAPSHOT_OF_LOG, TRUNC_BEFORE_FSYNC, ZK_3642,
+};
 use super::params::Disk;
 use super::{Params, Zab};
 
@@ -195,5 +197,24 @@ impl Log {
             Record::Snapshot(tree) => self.durable = self.durable.max(tree.last),
             Record::Accepted(_) | Record::Current(_) => {}
         }
+    }
+}
+
+impl Log {
+    /// Where the history meets that of a learner which ends with `last`, and what comes after (LearnerHandler.syncFollower).
+    pub(super) fn meet(&self, last: Zxid, zab: &Zab) -> (Mode, Vec<Txn>) {
+        if zab.has(NO_SYNCHRONIZATION) {
+            return (Mode::Diff, Vec::new());
+        }
+        if last < self.base.last && !zab.has(DIFF_FOR_SNAP) {
+            let tree = self.snapshot(zab);
+            return (Mode::Snap(tree), self.after(tree.last));
+        }
+        if self.has(last) || last < self.base.last {
+            return (Mode::Diff, self.after(last));
+        }
+        let before = self.txns.iter().map(|txn| txn.zxid).filter(|zxid| *zxid < last).max();
+        let end = before.unwrap_or(self.base.last);
+        if zab.has(NO_TRUNC) { (Mode::Diff, self.after(end)) } else { (Mode::Trunc(end), self.after(end)) }
     }
 }

@@ -319,6 +319,8 @@ pub enum Decision {
     Elect(NodeId),
     /// At the oracle: this server and its leader no longer hear each other; a leader, that no quorum follows it.
     TimeOut(NodeId),
+    /// At a server that has found a leader, where elections are all there is: it looks again.
+    Look,
 }
 
 /// What a client gets.
@@ -365,4 +367,20 @@ pub enum Observation {
     Delivered(Txn),
     /// It no longer leads, or follows.
     Looks,
+    /// It votes, where elections are all there is.
+    Voted {
+        /// In which election.
+        election: u32,
+        /// For whom.
+        vote: Vote,
+    },
+    /// It has found a leader, where elections are all there is.
+    Found {
+        /// In which election.
+        election: u32,
+        /// What it voted for, or joined.
+        vote: Vote,
+        /// Whether the others had found it before.
+        joined: bool,
+    },
 }

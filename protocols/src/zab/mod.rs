@@ -9,7 +9,7 @@
 //! - [`channel`]: connections, which keep the order of what goes through them
 //! - [`log`]: the history in memory and on disk
 //! - [`server`]: what a server is doing, and how it comes to that
-//! - [`election`]: fast leader election; [`oracle`]: one node that stands for it
+//! - [`election`]: fast leader election; `alone`: on its own; [`oracle`]: one node that stands for it
 //! - [`leader`], [`learner`]: phases 1 to 3 from both sides
 //! - [`monitor`]: what must hold
 //! - [`params`], [`mutants`]: sizes and times; what each mechanism is there for
@@ -40,6 +40,7 @@
 //! - A leader that loses its quorum, and a learner that loses its leader, look for a leader; so does a learner that is proposed an
 //!   old epoch.
 
+mod alone;
 pub mod channel;
 pub mod election;
 pub mod leader;
@@ -110,6 +111,11 @@ impl Zab {
 
     fn has_oracle(&self) -> bool {
         self.params.election == Election::Oracle
+    }
+
+    /// Whether elections are all there is.
+    fn is_alone(&self) -> bool {
+        self.params.histories > 0
     }
 
     /// Whether anything is demanded in bounded time.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::{Canonical, Event, NodeId, Part, Property, Span, Watch};
 
+use super::alone::{self, Elections};
 use super::message::{Observation, Tree, Txn, Zxid};
 use super::{Params, Zab};
 
@@ -41,6 +42,8 @@ pub struct Monitor {
     servers: BTreeMap<NodeId, Seen>,
     /// What is demanded in bounded time.
     demands: Part<Demands>,
+    /// Where elections are all there is.
+    elections: Part<Elections>,
 }
 
 /// What a server has.
@@ -67,6 +70,9 @@ struct Demands {
 
 /// See the module.
 pub(super) fn properties(params: &Params) -> Vec<Property> {
+    if params.histories > 0 {
+        return alone::properties(params);
+    }
     let mut all = vec![
         Property::always(
             LEADERSHIP,
@@ -131,6 +137,7 @@ impl Monitor {
     pub(super) fn watch(&mut self, node: NodeId, event: &Event<Zab>, zab: &Zab, watch: &mut Watch<'_>) {
         match event {
             Event::Observed(observation) => self.observe(node, observation, zab, watch),
+            Event::Crashed if zab.is_alone() => {}
             Event::Crashed => {
                 watch.reached("crashed");
                 self.on_crash(node, zab, watch);
@@ -159,6 +166,7 @@ impl Monitor {
             Observation::Delivered(txn) => self.delivered(node, *txn, zab, watch),
             Observation::Looks if zab.is_timed() => drop(self.demands.leading.remove(&node)),
             Observation::Looks => {}
+            Observation::Voted { .. } | Observation::Found { .. } => self.elections.observe(node, observation, zab, watch),
         }
     }
 

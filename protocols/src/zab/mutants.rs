@@ -50,6 +50,16 @@ pub const TRUNC_BEFORE_FSYNC: &str = "trunc-before-fsync";
 pub const LOG_DELIVERED: &str = "log-delivered-at-restart";
 /// A snapshot has what is logged, delivered or not.
 pub const SNAPSHOT_OF_LOG: &str = "snapshot-of-log";
+/// Votes of earlier elections stay counted.
+pub const VOTES_OF_ANY_ELECTION: &str = "votes-of-any-election";
+/// A server finds its leader as soon as a quorum has its vote.
+pub const FINALIZE_UNWAITED: &str = "no-finalize-wait";
+/// A server joins a leader that others follow and that has not said that it leads.
+pub const JOINS_UNLED: &str = "joins-without-leader";
+/// A learner opens its connection once, whether its leader leads by then or not.
+pub const CONNECT_ONCE: &str = "connect-once";
+/// A learner waits for a silent leader for ever.
+pub const SILENT_KEPT: &str = "silent-leader-kept";
 /// ZOOKEEPER-2845.
 pub const ZK_2845: &str = "zk-2845-retained-database";
 /// ZOOKEEPER-3642.
@@ -88,8 +98,25 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         ELECTION_IGNORES_ZXID,
         "the comparison of votes by epoch and zxid: safe, as a leader that is not most recent abdicates, but nobody else is elected",
-        Outcome::Falls("led-again"),
+        Outcome::Falls("elects-most-recent"),
     ),
+    mutant(
+        VOTES_OF_ANY_ELECTION,
+        "that a server which hears of a later election forgets the votes of its own (fast leader election)",
+        Outcome::Falls("elected-by-quorum"),
+    ),
+    mutant(FINALIZE_UNWAITED, "the wait for a better vote, finalizeWait (fast leader election)", Outcome::Falls("one-elected")),
+    mutant(
+        JOINS_UNLED,
+        "that who is joined must say itself that it leads (fast leader election)",
+        Outcome::Falls("joins-who-led"),
+    ),
+    mutant(
+        CONNECT_ONCE,
+        "that a learner tries again to connect to a leader which has not found yet that it leads",
+        Outcome::Falls("takeover"),
+    ),
+    mutant(SILENT_KEPT, "the time after which a learner gives up a silent leader (syncLimit)", Outcome::Falls("led-again")),
     mutant(NO_ABDICATION, "the comparison of a leader's history with those of its followers (Zab, phase 1)", LOST),
     mutant(
         HASTY_LEADER,

@@ -142,7 +142,7 @@ impl Oracle {
                 }
                 cx.send(learner, Message::Lost { connection: *round });
             }
-            Decision::Issue => cx.mark("input out of place"),
+            Decision::Issue | Decision::Look => cx.mark("input out of place"),
         }
     }
 

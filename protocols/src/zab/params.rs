@@ -50,6 +50,11 @@ pub struct Params {
     pub elections: u32,
     /// Whether the oracle elects any server that looks, however old its history is, as long as a quorum looks.
     pub elects_anyone: bool,
+    /// 0: phases 1 to 3 follow on an election. Else fast leader election is all there is: each server begins with one of so many
+    /// histories, and who has found a leader does no more than answer, until it looks again, in at most `elections` elections.
+    pub histories: u32,
+    /// Whether all must find the same leader: where messages take less than `finalize-wait` and all begin at once.
+    pub agrees: bool,
     /// So many delivered transactions are kept for learners that lack them (commitLogCount); others need a snapshot.
     pub window: u32,
     /// A snapshot is written after so many deliveries (snapCount). 0: never.
@@ -82,6 +87,8 @@ impl Default for Params {
             timeouts: 0,
             elections: 3,
             elects_anyone: false,
+            histories: 0,
+            agrees: false,
             window: 500,
             snapshot_every: 0,
             ping: Span::millis(500),
@@ -115,6 +122,16 @@ impl Params {
         }
         if *election == Election::Oracle && (self.progress > Span::ZERO || self.takeover > Span::ZERO) {
             return Err("progress and takeover need election \"fast\": an oracle takes any time".into());
+        }
+        let beside = self.transactions + operations + u32::from(*observers) + self.snapshot_every;
+        let is_timed = self.progress > Span::ZERO || self.takeover > Span::ZERO;
+        if self.histories > 0
+            && (*election != Election::Fast || self.disk != Disk::None || beside > 0 || is_timed)
+        {
+            return Err("histories: fast leader election is all there is; leave out all that is after it, and say disk \"none\"".into());
+        }
+        if self.agrees && (self.histories == 0 || self.elections != 1) {
+            return Err("agrees: all begin at once, with histories and one election alone; say elections 1".into());
         }
         if self.ping == Span::ZERO || self.notify == Span::ZERO || self.finalize_wait == Span::ZERO {
             return Err("ping, notify and finalize-wait must be positive".into());

@@ -8,7 +8,7 @@ use super::leader::Leader;
 use super::learner::Learner;
 use super::log::{Durable, EPOCHS, Log};
 use super::message::{Answer, Decision, Doing, Message, Observation, Packet, Record, Round, Timer, Value};
-use super::mutants::{LOG_DELIVERED, ZK_2845};
+use super::mutants::{LOG_DELIVERED, SILENT_KEPT, ZK_2845};
 
 /// A server's volatile state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -50,7 +50,9 @@ impl Server {
         if disk.accepted > 0 {
             cx.mark("recovered");
         }
-        cx.observe(Observation::Recovered { accepted: disk.accepted, current: disk.current, tree: disk.snapshot });
+        if !zab.is_alone() {
+            cx.observe(Observation::Recovered { accepted: disk.accepted, current: disk.current, tree: disk.snapshot });
+        }
         let mut server = Server {
             accepted: disk.accepted,
             current: disk.current,
@@ -63,6 +65,9 @@ impl Server {
         };
         if zab.has(LOG_DELIVERED) {
             server.deliver_all(zab, cx);
+        }
+        if zab.is_alone() {
+            server.begin_alone(zab, cx);
         }
         server.search(zab, cx);
         server
@@ -86,6 +91,7 @@ impl Server {
                 self.issued += 1;
                 self.propose(Value::Issued(self.issued), zab, cx);
             }
+            Input::Decision(Decision::Look) => self.look(zab, cx),
             Input::Decision(_) => cx.mark("input out of place"),
         }
     }
@@ -167,8 +173,8 @@ impl Server {
     fn on_timer(&mut self, timer: Timer, zab: &Zab, cx: Cx<'_, '_>) {
         match (timer, &self.role) {
             (Timer::Notify, Role::Looking(_)) => self.notify(zab, cx),
-            (Timer::Finalize, Role::Looking(_)) => self.conclude(self.ballot.vote, zab, cx),
-            (Timer::Leader, Role::Learning(_)) => {
+            (Timer::Finalize, Role::Looking(_)) => self.decide(zab, cx),
+            (Timer::Leader, Role::Learning(_)) if !zab.has(SILENT_KEPT) => {
                 cx.mark("leader-silent");
                 self.look(zab, cx);
             }
@@ -203,6 +209,9 @@ impl Server {
 
     /// The decisions.
     pub fn decisions(&self, zab: &Zab, offers: &mut Offers<'_, Zab>) {
+        if zab.is_alone() {
+            return self.decisions_alone(zab, offers);
+        }
         let Role::Leading(leader) = &self.role else { return };
         if leader.broadcasts(zab) && self.issued < zab.params.transactions {
             offers.offer(Decision::Issue);

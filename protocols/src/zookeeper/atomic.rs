@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use seedbed_model::{Canonical, Context, NodeId, Offers};
 
 use super::ZooKeeper;
-use super::message::{Decision, Entry, Message, Observation, Round, Timer};
+use super::message::{Decision, Entry, Message, Observation, Progress, Round, Timer};
 use super::txn::Request;
 use crate::zab::message::Zxid;
 
@@ -31,6 +31,8 @@ pub struct Broadcast {
     silent: BTreeSet<NodeId>,
     /// How often it has deposed a leader without a reason.
     deposed: u32,
+    /// Those that had not applied all when they said last how far they are.
+    behind: BTreeMap<NodeId, u32>,
 }
 
 impl Broadcast {
@@ -41,13 +43,51 @@ impl Broadcast {
                 self.on_join(from, round, index, zookeeper, cx)
             }
             Message::Propose { request, entry } if self.takes(from, entry.txn.zxid) => self.order(request, entry, cx),
-            Message::Alive { round } if self.members.get(&from) == Some(&round) => match self.silent.contains(&from) {
-                true => cx.send(from, Message::Rejoin { round }),
-                false => self.heard(from, zookeeper, cx),
-            },
+            Message::Alive { round, progress } if self.members.get(&from) == Some(&round) => {
+                match self.silent.contains(&from) {
+                    true => cx.send(from, Message::Rejoin { round }),
+                    false => {
+                        self.heard(from, zookeeper, cx);
+                        self.mend(from, round, progress, zookeeper, cx);
+                    }
+                }
+            }
             Message::Established { epoch } if self.awaits_leader(from, epoch) => self.on_established(from, cx),
             Message::Established { .. } | Message::Propose { .. } | Message::Join { .. } | Message::Alive { .. } => {}
             _ => cx.mark("input out of place"),
+        }
+    }
+
+    /// What was lost between a server and the broadcast is sent again, or is given up with the leader that proposed it. Links keep
+    /// the order of what they carry: what a server sent before it said how far it is has come, or never will.
+    fn mend(&mut self, server: NodeId, round: Round, progress: Progress, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let count = self.log.len() as u32;
+        let was_behind = match progress.index < count {
+            true => self.behind.insert(server, progress.index) == Some(progress.index),
+            false => {
+                self.behind.remove(&server);
+                false
+            }
+        };
+        let is_last = |proposed: Zxid| proposed.epoch != self.epoch || proposed.counter == 0 || proposed <= self.last();
+        if was_behind {
+            cx.mark("delivery-lost");
+            self.behind.remove(&server);
+            return cx.send(server, Message::Rejoin { round });
+        }
+        if self.leader == Some(server) {
+            match progress.proposed.filter(|_| progress.epoch == self.epoch) {
+                Some(proposed) if !is_last(proposed) => {
+                    cx.mark("proposal-lost");
+                    self.depose(cx);
+                    self.elect_any(zookeeper, cx);
+                }
+                Some(_) if !self.is_established => self.on_established(server, cx),
+                Some(_) => {}
+                None => cx.send(server, Message::Lead { round, epoch: self.epoch, index: count }),
+            }
+        } else if let (Some(leader), true) = (self.leader, self.is_established && progress.epoch < self.epoch) {
+            cx.send(server, Message::Follow { round, epoch: self.epoch, leader });
         }
     }
 

@@ -3,8 +3,9 @@
 use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, OpId, Span};
 
 use super::ZooKeeper;
+use super::acl::Identity;
 use super::message::{Ask, Connection, Decision, Link, Message, Observation, Returned, Timer, ToClient, ToServer};
-use super::mutants::SEEN_BEFORE_EVENTS;
+use super::mutants::{IDENTITIES_LEFT, SEEN_BEFORE_EVENTS};
 use super::recipe::{Event, Operation, Task};
 use super::txn::{Answer, ErrorKind, Session};
 use super::watches::ClientWatches;
@@ -24,6 +25,8 @@ pub struct Client {
     /// Requests without an answer.
     pending: Vec<Pending>,
     watches: ClientWatches,
+    /// Who it has proved to be, and proves again where it connects.
+    identities: Vec<Identity>,
     task: Option<Task>,
     /// How often it has left a server of its own accord.
     left: u32,
@@ -56,6 +59,7 @@ impl Client {
             seen: Zxid::ZERO,
             pending: Vec::new(),
             watches: ClientWatches::default(),
+            identities: Vec::new(),
             task: None,
             left: 0,
         };
@@ -129,7 +133,12 @@ impl Client {
         self.server = server;
         self.phase = Phase::Connecting;
         self.link = Link::open(self.link.connection.next());
-        let packet = ToServer::Connect { session: self.session, seen: self.seen, watched: self.watches.paths() };
+        let identities = match zookeeper.has(IDENTITIES_LEFT) {
+            true => Vec::new(),
+            false => self.identities.clone(),
+        };
+        let packet =
+            ToServer::Connect { session: self.session, seen: self.seen, watched: self.watches.paths(), identities };
         self.send(packet, zookeeper, cx);
         self.heard(zookeeper, cx);
     }
@@ -149,6 +158,7 @@ impl Client {
             ToClient::Pong => {}
             ToClient::Connected(session) => {
                 cx.mark(if self.session.is_some() { "session-kept" } else { "connected" });
+                cx.observe(Observation::Connected { session, zxid });
                 self.session = Some(session);
                 self.phase = Phase::Connected;
                 self.tell(Event::Connected, zookeeper, cx);
@@ -175,6 +185,9 @@ impl Client {
         let Pending { ask, is_of_task, .. } = self.pending.remove(place);
         if let Ask::Read { read, watch: true } = &ask {
             self.watches.set(0, read, &answer);
+        }
+        if zookeeper.is_load() {
+            cx.mark(if matches!(ask, Ask::Read { .. }) { "read" } else { "written" });
         }
         let place = place as u32;
         cx.observe(Observation::Answered { place, ask: ask.clone(), answer: answer.clone(), zxid });
@@ -219,6 +232,11 @@ impl Client {
     }
 
     fn ask(&mut self, ask: Ask, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        if let Ask::Auth(identity) = &ask
+            && !self.identities.contains(identity)
+        {
+            self.identities.push(identity.clone());
+        }
         let number = self.send(ToServer::Ask(ask.clone()), zookeeper, cx);
         cx.observe(Observation::Asked { connection: self.link.connection, number, ask: ask.clone() });
         self.pending.push(Pending { number, ask, is_of_task: true });

@@ -3,8 +3,12 @@
 use seedbed_model::{Canonical, NodeId};
 
 use super::ZooKeeper;
-use super::message::{Ask, Asked, Connection, Forwarded, Link, Message, ToClient, ToServer};
-use super::mutants::{READS_OVERTAKE, REPLIES_AT_ONCE, STALE_SERVER, SYNC_WITHOUT_FLUSH, WATCHES_STAY};
+use super::acl::Identity;
+use super::message::{Ask, Asked, Connection, Forwarded, Link, Message, Observation, ToClient, ToServer};
+use super::mutants::{
+    IDENTITIES_UNFORWARDED, LATE_VALIDATION, READS_OVERTAKE, REPLIES_AT_ONCE, STALE_SERVER, SYNC_WITHOUT_FLUSH,
+    UNTHROTTLED, WATCHES_STAY,
+};
 use super::processor::Processor;
 use super::server::{Cx, Role, Server};
 use super::tree::Trigger;
@@ -22,6 +26,17 @@ pub(super) struct Client {
     pub(super) state: ClientState,
     /// Requests that are not answered, in order.
     pub(super) pending: Vec<(u32, Ask)>,
+    /// Who it has proved to be.
+    pub(super) identities: Vec<Identity>,
+}
+
+/// A request that a server does not take yet, as it has too many in process.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub(super) struct Held {
+    from: NodeId,
+    connection: Connection,
+    number: u32,
+    ask: Ask,
 }
 
 /// What a client says when it connects.
@@ -57,12 +72,12 @@ impl Server {
         cx: Cx<'_, '_>,
     ) {
         match packet {
-            ToServer::Connect { session, seen, watched } => {
+            ToServer::Connect { session, seen, watched, identities } => {
                 self.forget(from);
                 let mut link = Link::open(connection);
                 link.read(connection, number);
                 let state = ClientState::Waiting(Greeting { session, seen, watched });
-                self.clients.insert(from, Client { link, state, pending: Vec::new() });
+                self.clients.insert(from, Client { link, state, pending: Vec::new(), identities });
                 self.admit(from, zookeeper, cx);
             }
             ToServer::Ping => {
@@ -76,9 +91,38 @@ impl Server {
             }
             ToServer::Ask(ask) => {
                 let Some(client) = self.clients.get_mut(&from) else { return };
-                if client.link.read(connection, number) {
-                    self.on_ask(from, number, ask, zookeeper, cx);
+                if !client.link.read(connection, number) {
+                    return;
                 }
+                if zookeeper.is_too_long(&ask) {
+                    cx.mark("too-long");
+                    return self.close(from, ToClient::Closed, cx);
+                }
+                if self.is_full(zookeeper) {
+                    cx.mark("throttled");
+                    return self.held.push(Held { from, connection, number, ask });
+                }
+                self.on_ask(from, number, ask, zookeeper, cx);
+            }
+        }
+    }
+
+    /// "ZooKeeper uses request throttling to keep servers from being overwhelmed" (§5.1).
+    fn is_full(&self, zookeeper: &ZooKeeper) -> bool {
+        let most = zookeeper.params.outstanding as usize;
+        most > 0 && !zookeeper.has(UNTHROTTLED) && self.in_process() >= most
+    }
+
+    fn in_process(&self) -> usize {
+        self.clients.values().map(|client| client.pending.len()).sum()
+    }
+
+    /// Requests that can be taken by now.
+    pub(super) fn take_held(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        while !self.held.is_empty() && !self.is_full(zookeeper) {
+            let Held { from, connection, number, ask } = self.held.remove(0);
+            if self.clients.get(&from).is_some_and(|client| client.link.connection == connection) {
+                self.on_ask(from, number, ask, zookeeper, cx);
             }
         }
     }
@@ -112,7 +156,9 @@ impl Server {
         let Some(client) = self.clients.get_mut(&asked.client) else { return };
         let ClientState::Validating(session, Greeting { seen, watched, .. }) = client.state.clone() else { return };
         // What the leader said may be overtaken by the end of the session, which comes another way.
-        let is_over = self.tree.last() >= session.0 && !self.tree.sessions().contains(&session);
+        let is_over = self.tree.last() >= session.0
+            && !self.tree.sessions().contains(&session)
+            && !zookeeper.has(LATE_VALIDATION);
         if !is_open || is_over {
             return self.close(asked.client, ToClient::Expired, cx);
         }
@@ -133,6 +179,10 @@ impl Server {
         let is_local = match &ask {
             Ask::Read { .. } => client.pending.is_empty() || zookeeper.has(READS_OVERTAKE),
             Ask::Sync => client.pending.is_empty() && zookeeper.has(SYNC_WITHOUT_FLUSH),
+            Ask::Auth(identity) => {
+                client.identities.push(identity.clone());
+                client.pending.is_empty()
+            }
             Ask::Write(_) => false,
         };
         if zookeeper.is_timed() && matches!(ask, Ask::Read { .. }) {
@@ -146,21 +196,30 @@ impl Server {
             && client.pending.is_empty()
             && let Ask::Write(write @ (Write::SetData { .. } | Write::Delete { .. })) = &ask
         {
-            let foreseen = self.foreseen(session, write, zookeeper);
-            self.forward(from, number, Forwarded::Write(session, write.clone()), zookeeper, cx);
+            let identities = client.identities.clone();
+            let foreseen = self.foreseen(session, write, identities.clone(), zookeeper);
+            self.forward(from, number, Forwarded::Write(session, write.clone(), identities), zookeeper, cx);
             return self.tell(from, ToClient::Answer(number, foreseen), cx);
         }
         client.pending.push((number, ask.clone()));
+        let identities = match zookeeper.has(IDENTITIES_UNFORWARDED) {
+            true => Vec::new(),
+            false => client.identities.clone(),
+        };
+        if zookeeper.params.outstanding > 0 {
+            cx.observe(Observation::InProcess(self.in_process() as u32));
+        }
         match ask {
-            Ask::Write(write) => self.forward(from, number, Forwarded::Write(session, write), zookeeper, cx),
+            Ask::Write(write) => self.forward(from, number, Forwarded::Write(session, write, identities), zookeeper, cx),
             Ask::Sync => self.forward(from, number, Forwarded::Sync, zookeeper, cx),
             Ask::Read { .. } => cx.mark("read-waited"),
+            Ask::Auth(_) => {}
         }
     }
 
     /// What would become of a write if it were the next.
-    fn foreseen(&self, session: Session, write: &Write, zookeeper: &ZooKeeper) -> Answer {
-        let request = Request { session, identities: Vec::new(), write: write.clone() };
+    fn foreseen(&self, session: Session, write: &Write, identities: Vec<Identity>, zookeeper: &ZooKeeper) -> Answer {
+        let request = Request { session, identities, write: write.clone() };
         let Zxid { epoch, counter } = self.tree.last();
         let next = Zxid { epoch, counter: counter + 1 };
         let txn = Processor::default().process(&self.tree, &request, next, &zookeeper.mutants);
@@ -170,12 +229,14 @@ impl Server {
     fn answer_here(&mut self, from: NodeId, session: Session, number: u32, ask: &Ask, cx: Cx<'_, '_>) {
         let answer = match ask {
             Ask::Read { read, watch } => {
-                let answer = self.tree.read(read, &[]);
+                let identities = self.clients.get(&from).map_or(&[][..], |client| &client.identities);
+                let answer = self.tree.read(read, identities);
                 if *watch {
                     self.watches.set(session, read, &answer);
                 }
                 answer
             }
+            Ask::Auth(_) => Answer::Authenticated,
             Ask::Write(_) | Ask::Sync => Answer::Synced,
         };
         self.tell(from, ToClient::Answer(number, answer), cx);
@@ -217,7 +278,7 @@ impl Server {
     fn drain(&mut self, from: NodeId, session: Session, cx: Cx<'_, '_>) {
         while let Some(client) = self.clients.get_mut(&from) {
             match client.pending.first().cloned() {
-                Some((number, ask @ Ask::Read { .. })) => {
+                Some((number, ask @ (Ask::Read { .. } | Ask::Auth(_)))) => {
                     client.pending.remove(0);
                     self.answer_here(from, session, number, &ask, cx);
                 }

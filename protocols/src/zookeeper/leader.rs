@@ -40,6 +40,17 @@ impl Leading {
         }
     }
 
+    /// The last transaction it has proposed.
+    pub(super) fn proposed(&self) -> Zxid {
+        self.last
+    }
+
+    /// Whether a message was lost before this one, on a link that keeps their order.
+    pub(super) fn misses(&self, from: NodeId, round: Round, number: u32) -> bool {
+        let read = self.followers.get(&from).filter(|(known, _)| *known == round).map_or(0, |(_, read)| *read);
+        number > read + 1
+    }
+
     pub(super) fn awaits(&self, from: NodeId, round: Round, number: u32) -> bool {
         match self.followers.get(&from) {
             Some((known, read)) if *known == round => number > *read,
@@ -69,11 +80,11 @@ impl Leading {
         zookeeper: &ZooKeeper,
         cx: Cx<'_, '_>,
     ) -> Option<bool> {
-        let request = |session, write| Request { session, identities: Vec::new(), write };
+        let request = |session, write, identities| Request { session, identities, write };
         match what {
             Forwarded::Open => {
                 let txn =
-                    self.propose(request(Session(Zxid::ZERO), Write::CreateSession), Some(&asked), tree, zookeeper, cx);
+                    self.propose(request(Session(Zxid::ZERO), Write::CreateSession, Vec::new()), Some(&asked), tree, zookeeper, cx);
                 self.owners.insert(txn.session, asked.connection);
                 self.heard(txn.session, zookeeper, cx);
             }
@@ -88,14 +99,14 @@ impl Leading {
                 }
                 cx.send(server, Message::Validated { asked, is_open });
             }
-            Forwarded::Write(session, _) if self.is_elsewhere(session, asked.connection, zookeeper) => {
+            Forwarded::Write(session, ..) if self.is_elsewhere(session, asked.connection, zookeeper) => {
                 cx.mark("session-moved");
                 let change = Change::Error(ErrorKind::SessionMoved);
                 self.empty(session, change, &asked, zookeeper, cx);
             }
-            Forwarded::Write(session, write) => {
+            Forwarded::Write(session, write, identities) => {
                 self.heard(session, zookeeper, cx);
-                self.propose(request(session, write), Some(&asked), tree, zookeeper, cx);
+                self.propose(request(session, write, identities), Some(&asked), tree, zookeeper, cx);
             }
             // "The leader needs to issue a null transaction to commit and orders the sync after that transaction" (§4.4).
             Forwarded::Sync => self.empty(Session(Zxid::ZERO), Change::Check, &asked, zookeeper, cx),

@@ -2,6 +2,7 @@
 
 use seedbed_model::{Canonical, NodeId, Serial, TagKind};
 
+use super::acl::Identity;
 use super::recipe::Shown;
 use super::snapshot::Snapshot;
 use super::tree::Trigger;
@@ -84,6 +85,8 @@ pub enum Ask {
     },
     /// What was committed before is to be seen by what comes after.
     Sync,
+    /// Who the client is, beside what it has proved before.
+    Auth(Identity),
 }
 
 /// Who asked for a transaction, and what is to be answered.
@@ -113,8 +116,8 @@ pub enum Forwarded {
     Open,
     /// A client with this session is here now.
     Revalidate(Session),
-    /// A write in this session.
-    Write(Session, Write),
+    /// A write in this session, of who is all of these.
+    Write(Session, Write, Vec<Identity>),
     /// A sync.
     Sync,
     /// The session's client was heard of.
@@ -132,6 +135,8 @@ pub enum ToServer {
         seen: Zxid,
         /// What it watches.
         watched: WatchedPaths,
+        /// Who it has proved to be.
+        identities: Vec<Identity>,
     },
     /// A request.
     Ask(Ask),
@@ -217,6 +222,8 @@ pub enum Message {
     Alive {
         /// Of the server.
         round: Round,
+        /// How far it is.
+        progress: Progress,
     },
     /// From the broadcast: it was given up, and must join again.
     Rejoin {
@@ -273,6 +280,17 @@ pub enum Message {
         /// Which epoch.
         epoch: u32,
     },
+}
+
+/// How far a server is, by which the broadcast sees what was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Progress {
+    /// How many transactions it has applied.
+    pub index: u32,
+    /// The largest epoch that it has heard of.
+    pub epoch: u32,
+    /// The last transaction that it has proposed, if it leads.
+    pub proposed: Option<Zxid>,
 }
 
 /// What a server writes: a snapshot, and how many transactions came before it began.
@@ -361,6 +379,15 @@ pub enum Observation {
         /// What the server had applied.
         zxid: Zxid,
     },
+    /// A client is served, in this session.
+    Connected {
+        /// Which.
+        session: Session,
+        /// What the server had applied.
+        zxid: Zxid,
+    },
+    /// A server that is to be spared has so many requests in process.
+    InProcess(u32),
     /// A client is told of a change.
     Notified(Trigger),
     /// A client's requests are open no more.

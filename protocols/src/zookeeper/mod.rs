@@ -3,15 +3,15 @@
 //!
 //! By themselves, pure functions of what they are given:
 //! - [`path`], [`acl`], [`txn`]: names; who may do what; requests, transactions, answers
-//! - [`tree`], [`processor`], [`watches`], [`snapshot`]: the data tree; requests to transactions; notifications; fuzzy snapshots
+//! - [`tree`], [`znode`], [`processor`], [`watches`], [`snapshot`]: the data tree; requests to transactions; notifications; fuzzy snapshots
 //! - [`recorded`]: what a real server answered, compared
 //!
 //! The service on them:
 //! - [`message`]: what is sent and shown
 //! - [`atomic`]: the broadcast, as a node that stands for Zab
 //! - [`server`], `clients`, `leader`: a replica; its clients; what the leader does beside
-//! - [`client`], [`recipe`], `workload`: the library; the recipes of §2.4; what clients do
-//! - [`monitor`]: what must hold
+//! - [`client`], [`recipe`], `workload`: the library; the recipes of §2.4 and the applications of §3; what clients do
+//! - [`monitor`], `guards`: what must hold
 //! - [`params`], [`mutants`]: sizes; what each mechanism is there for
 //!
 //! # Decisions where the paper is open
@@ -29,8 +29,12 @@
 //! - A client has seen what an answer or the answer to a heartbeat says that its server has applied, and not what a greeting or a
 //!   notification says: more notifications of that state may be behind, and be lost with the connection (`seen-before-events`; the
 //!   explorer found it).
-//! - Links lose nothing. A packet that is lost all the same leaves a connection stuck until its client gives it up; between servers and
-//!   the broadcast nobody mends it. So partitions are no faults of this family yet.
+//! - A packet that is lost leaves a connection stuck until its client gives it up. Between servers and the broadcast, where time
+//!   passes, a server says how far it is, and what was lost is sent again, or is given up with the leader that proposed it: Zab's
+//!   connections break there. Where no time passes, links lose nothing.
+//! - Who a client is (`digest`) it says once, and again to each server that it moves to; requests behind that bear it.
+//! - A request that is too long is not read, and costs the connection, as in the real one. A server with too many requests in process
+//!   leaves the next ones where they are, whoever's they are; heartbeats it reads.
 //! - `exists` of an absent node that comes and goes while the client moves to another server is told to nobody: it is absent as
 //!   before. As in the real one.
 
@@ -38,6 +42,7 @@ pub mod acl;
 pub mod atomic;
 pub mod client;
 mod clients;
+mod guards;
 mod leader;
 pub mod message;
 pub mod monitor;
@@ -53,6 +58,7 @@ pub mod tree;
 pub mod txn;
 pub mod watches;
 mod workload;
+pub mod znode;
 
 #[cfg(test)]
 mod service_tests;
@@ -68,8 +74,9 @@ use seedbed_model::{
 
 use atomic::Broadcast;
 use client::Client;
-use message::{Decision, Kept, Message, Observation, Returned, Timer};
+use message::{Ask, Decision, Kept, Message, Observation, Returned, Timer};
 use monitor::Monitor;
+use mutants::LONG_TAKEN;
 use recipe::Operation;
 use server::Server;
 
@@ -112,6 +119,11 @@ impl ZooKeeper {
     /// Whether time passes: else all that timeouts do is a decision.
     fn is_timed(&self) -> bool {
         self.params.session > Span::ZERO
+    }
+
+    /// Whether a request is longer than servers read.
+    fn is_too_long(&self, ask: &Ask) -> bool {
+        matches!(ask, Ask::Write(write) if write.packet_length() > self.params.request_max) && !self.has(LONG_TAKEN)
     }
 
     fn is_client(&self, node: NodeId) -> bool {

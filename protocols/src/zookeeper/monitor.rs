@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::{Canonical, Event, NodeId, Part, Property, Span, Watch};
 
-use super::ZooKeeper;
+use super::guards::{self, Guards};
 use super::message::{Ask, Asked, Connection, Entry, Observation};
 use super::processor::Processor;
 use super::recipe::{self, monitor::Recipes};
 use super::tree::{Tree, TreeEvent, Trigger};
 use super::txn::{Answer, Change, Request, Session, Write};
 use super::watches::{Watched, watched};
+use super::{Params, ZooKeeper};
 use crate::zab::message::Zxid;
 
 /// See the module.
@@ -45,12 +46,18 @@ pub fn properties() -> Vec<Property> {
             "expiry-in-time",
             "once all faults are healed, the session of a client that crashed is over within `expiry` (§4.4)",
         ),
+        Property::within(
+            "orphan-in-time",
+            "the session of the one client that crashed is over within `orphaned` of that (§4.4)",
+        ),
     ];
-    of_service.into_iter().chain(recipe::monitor::properties()).collect()
+    of_service.into_iter().chain(guards::properties()).chain(recipe::monitor::properties()).collect()
 }
 
 /// The deadline of `expiry`.
 const EXPIRY: u32 = 0;
+/// And of `orphaned`.
+const ORPHANED: u32 = 1;
 
 /// What the properties remember.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -60,7 +67,8 @@ pub struct Monitor {
     /// Writes that were answered before they were ordered.
     early: BTreeSet<Place>,
     recipes: Recipes,
-    /// Whose each session is, where `expiry` is judged.
+    guards: Part<Guards>,
+    /// Whose each session is, where `expiry` or `orphaned` is judged.
     owners: BTreeMap<Session, NodeId>,
     /// Sessions whose clients crashed.
     orphans: BTreeSet<Session>,
@@ -116,6 +124,10 @@ impl Monitor {
                 watch.reached("crashed");
                 self.clients.remove(&node);
                 self.recipes.crashed(node);
+                self.guards.crashed(node);
+                if zookeeper.params.orphaned > Span::ZERO && zookeeper.is_client(node) {
+                    watch.set_deadline(ORPHANED, zookeeper.params.orphaned);
+                }
                 self.orphans
                     .extend(self.owners.iter().filter(|(_, owner)| **owner == node).map(|(session, _)| *session));
             }
@@ -123,9 +135,7 @@ impl Monitor {
                 watch.set_deadline(EXPIRY, zookeeper.params.expiry)
             }
             Event::Deadline(EXPIRY) => {
-                let is_open =
-                    |session: &Session| self.order.tree.as_ref().is_some_and(|tree| tree.sessions().contains(session));
-                if let Some(session) = self.orphans.iter().find(|session| is_open(session)) {
+                if let Some(session) = self.open_orphan() {
                     let expiry = zookeeper.params.expiry;
                     watch.violated(
                         "expiry-in-time",
@@ -133,8 +143,20 @@ impl Monitor {
                     );
                 }
             }
+            Event::Deadline(ORPHANED) => {
+                if let Some(session) = self.open_orphan() {
+                    let after = zookeeper.params.orphaned;
+                    watch.violated("orphan-in-time", format!("{session:?} is still open, {after} after the crash"));
+                }
+            }
             _ => {}
         }
+    }
+
+    /// A session whose client crashed.
+    fn open_orphan(&self) -> Option<Session> {
+        let tree = self.order.tree.as_ref()?;
+        self.orphans.iter().copied().find(|session| tree.sessions().contains(session))
     }
 
     fn observed(&mut self, node: NodeId, shown: &Observation, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
@@ -142,10 +164,13 @@ impl Monitor {
             Observation::Ordered { request, entry } => {
                 if let Some(asked) = &entry.asked {
                     self.write_ordered(asked, watch);
-                    if entry.txn.change == Change::CreateSession && zookeeper.params.expiry > Span::ZERO {
+                    let Params { expiry, orphaned, .. } = zookeeper.params;
+                    if entry.txn.change == Change::CreateSession && expiry.max(orphaned) > Span::ZERO {
                         self.owners.insert(entry.txn.session, asked.client);
                     }
                 }
+                let tree = self.order.tree.get_or_insert_with(|| zookeeper.first_tree());
+                self.guards.ordered(request.as_ref(), entry, tree, zookeeper, watch);
                 let triggers = self.order.ordered(request.as_ref(), entry, zookeeper, watch);
                 if let Some(tree) = &self.order.tree {
                     self.recipes.ordered(&entry.txn, tree, &triggers, zookeeper, watch);
@@ -158,18 +183,21 @@ impl Monitor {
             }
             Observation::Asked { connection, number, ask } => {
                 self.recipes.asked(node, ask);
+                self.guards.asked(node, *connection, *number, ask, zookeeper);
                 let open = match ask {
                     Ask::Write(_) => {
                         Open::Write { place: (*connection, *number), is_ordered: false, after: self.early.clone() }
                     }
                     Ask::Sync => Open::Sync(self.order.last()),
-                    Ask::Read { .. } => Open::Read,
+                    Ask::Read { .. } | Ask::Auth(_) => Open::Read,
                 };
                 self.clients.entry(node).or_default().open.push(open);
             }
             Observation::Answered { place, ask, answer, zxid } => {
                 self.answered(node, *place, ask, answer, *zxid, watch);
             }
+            Observation::Connected { session, zxid } => self.guards.connected(node, *session, *zxid, watch),
+            Observation::InProcess(count) => self.guards.in_process(node, *count, zookeeper, watch),
             Observation::Notified(trigger) => self.notified(node, trigger, watch),
             Observation::Disconnected => {
                 if let Some(client) = self.clients.get_mut(&node) {

@@ -26,6 +26,20 @@ pub const SYNC_WITHOUT_FLUSH: &str = "sync-without-flush";
 pub const SEEN_BEFORE_EVENTS: &str = "seen-before-events";
 /// The leader takes writes of a session from wherever they come.
 pub const MOVED_UNCHECKED: &str = "moved-unchecked";
+/// A server serves a session that it knows to be over, as the leader said before that it is open.
+pub const LATE_VALIDATION: &str = "late-validation";
+/// A server passes on writes without who asks.
+pub const IDENTITIES_UNFORWARDED: &str = "identities-unforwarded";
+/// A client that moves does not prove again who it is.
+pub const IDENTITIES_LEFT: &str = "identities-left-behind";
+/// Anybody may do anything.
+pub const ACL_UNCHECKED: &str = "acl-unchecked";
+/// A server reads requests of any length.
+pub const LONG_TAKEN: &str = "long-requests-taken";
+/// A server takes requests, however many it has in process.
+pub const UNTHROTTLED: &str = "unthrottled";
+/// A place in a queue does not bear the session's name.
+pub const PLACES_UNNAMED: &str = "places-unnamed";
 /// A leader ends no session of which it heard nothing.
 pub const SESSIONS_UNENDED: &str = "sessions-unended";
 /// A new leader does not count how long it hears nothing of the sessions that there are.
@@ -64,6 +78,8 @@ pub const MEMBERS_UNSYNCED: &str = "members-unsynced";
 pub const RENDEZVOUS_UNFILLED: &str = "rendezvous-unfilled";
 /// Who proposes decides what it proposes.
 pub const DECIDES_OWN: &str = "decides-own";
+/// A master commands as soon as it has a place in the queue.
+pub const COMMANDS_UNLED: &str = "commands-unled";
 /// A create is prepared in a session whose end is outstanding.
 pub const ZK_1208_CREATE_AFTER_CLOSE: &str = "zk-1208-create-after-close";
 /// A refused multi takes with it what was outstanding of its nodes.
@@ -100,7 +116,21 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     falls(STALE_SERVER, "a server's comparison of its zxid with what the client has seen (§4.4)", "never-back"),
     falls(SYNC_WITHOUT_FLUSH, "a sync's way through the leader (§4.4)", "sync-sees-all"),
-    // In time alone, and so the simulator's.
+    falls(
+        LATE_VALIDATION,
+        "a server's look at whether a session that was open for the leader is over by now (§2.1)",
+        "served-while-open",
+    ),
+    falls(IDENTITIES_UNFORWARDED, "who asks, in what a server passes on to the leader", "acl-obeyed"),
+    falls(IDENTITIES_LEFT, "that a client which moves proves again who it is", "acl-obeyed"),
+    falls(ACL_UNCHECKED, "the look at a node's access-control list", "acl-obeyed"),
+    falls(LONG_TAKEN, "the limit of a request's length (§4: \"a maximum of 1MB of data by default\")", "data-bounded"),
+    falls(UNTHROTTLED, "the throttling of requests (§5.1)", "throttled"),
+    falls(
+        PLACES_UNNAMED,
+        "the session's name in a place of the queue, by which a client finds its own again (§2.4)",
+        "mutual-exclusion",
+    ),
     falls(SESSIONS_UNENDED, "the end of a session that is not heard of for its timeout (§4.4)", "expiry-in-time"),
     falls(SESSIONS_UNCOUNTED, "that a new leader counts the timeouts of all sessions anew (§4.4)", "expiry-in-time"),
     falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "lock-in-order"),
@@ -127,6 +157,7 @@ pub const MUTANTS: &[Mutant] = &[
     falls(MEMBERS_STAY, "the EPHEMERAL flag of members (§2.4)", "members-live"),
     falls(MEMBERS_UNSYNCED, "the sync before a list that is to be of now (§2.3)", "members-all-seen"),
     falls(RENDEZVOUS_UNFILLED, "the wait for the update of a rendezvous (§2.4)", "rendezvous-is-filled"),
+    falls(COMMANDS_UNLED, "a master's wait for the lead before it commands (§3)", "commanded-by-leader"),
     falls(DECIDES_OWN, "the look at what was created before (§2)", "consensus"),
     falls(
         ZK_1208_CREATE_AFTER_CLOSE,

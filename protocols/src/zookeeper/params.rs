@@ -3,6 +3,7 @@
 use seedbed_model::{Family, Mutant, Mutants, Span};
 use serde::{Deserialize, Serialize};
 
+use super::txn::PACKET_LENGTH_MAX;
 use super::{ZooKeeper, mutants};
 
 /// What the servers stand on.
@@ -55,6 +56,22 @@ pub enum Workload {
     Consensus,
     /// By turns, all of these.
     Recipes,
+    /// The Fetching Service: the first two clients are masters, the others report, read the configuration and see who is healthy.
+    Fetching,
+    /// Katta: the first two clients are masters, the others join, look at the shards and end their sessions.
+    Katta,
+    /// §5.1: batches of `batch` requests to read a node or to set it, `writes` of a hundred.
+    Load,
+    /// §5.2: create a node; delete it, without waiting, and create the next.
+    Creates,
+    /// Yahoo! Message Broker: all join, serve a topic, and look at who is there and whether they are to shut down.
+    Broker,
+    /// The first client creates a node that it alone may set; all set it, the others also once they have proved to be the first.
+    Acl,
+    /// By turns: a write that is too long; one that is not.
+    Long,
+    /// By turns, these two and as `mixed`.
+    Guarded,
 }
 
 /// Sizes.
@@ -65,7 +82,7 @@ pub struct Params {
     pub broadcast: BroadcastKind,
     /// How many servers. 1 to 9.
     pub servers: u16,
-    /// How many clients. 1 to 30.
+    /// How many clients. 1 to 300.
     pub clients: u16,
     /// What they do.
     pub workload: Workload,
@@ -73,7 +90,7 @@ pub struct Params {
     pub operations: u32,
     /// The timeout of sessions. 0s: no time passes, and `deposals`, `moves` and `expiries` bound what timeouts do.
     pub session: Span,
-    /// How often a server says that it is there. Where time passes.
+    /// How often a server says that it is there, and how far. Where time passes; above what a message and its answer take.
     pub alive: Span,
     /// Who was not heard of for so long leads no more. Above `alive`, and below two thirds of `session`.
     pub patience: Span,
@@ -82,6 +99,18 @@ pub struct Params {
     /// `session` anew, for all; its transaction is ordered d later; and d for what a link still had to bring before: `patience` +
     /// `session` + 4d.
     pub expiry: Span,
+    /// Within so long of a client's crash its session must be over, where nothing else goes wrong. 0s: it is not judged. Where a
+    /// message takes up to d and one server is there: what the client sent last comes d later, the leader hears nothing from then
+    /// on for `session`, and its transaction is ordered d after that: `session` + 2d.
+    pub orphaned: Span,
+    /// Requests of at most so many bytes are read; who sends a longer one loses the connection (`jute.maxbuffer`).
+    pub request_max: u64,
+    /// A server with so many requests in process takes no more (`globalOutstandingLimit`). 0: it takes all.
+    pub outstanding: u32,
+    /// How many requests a client of `load` has outstanding.
+    pub batch: u32,
+    /// How many of a hundred are writes.
+    pub writes: u32,
     /// How often a leader is deposed that has not crashed.
     pub deposals: u32,
     /// How often each client may leave a server of its own accord.
@@ -104,6 +133,11 @@ impl Default for Params {
             alive: Span::millis(100),
             patience: Span::millis(400),
             expiry: Span::ZERO,
+            orphaned: Span::ZERO,
+            request_max: PACKET_LENGTH_MAX,
+            outstanding: 0,
+            batch: 100,
+            writes: 0,
             deposals: 0,
             moves: 0,
             expiries: 0,
@@ -124,8 +158,11 @@ impl Family for ZooKeeper {
 
     fn build(params: &Params, mutants: Mutants) -> Result<ZooKeeper, String> {
         let Params { servers, clients, session, alive, patience, deposals, moves, expiries, .. } = params;
-        if !(1..=9).contains(servers) || !(1..=30).contains(clients) {
-            return Err(format!("servers {servers} and clients {clients}: 1 to 9 and 1 to 30 are possible"));
+        if !(1..=9).contains(servers) || !(1..=300).contains(clients) {
+            return Err(format!("servers {servers} and clients {clients}: 1 to 9 and 1 to 300 are possible"));
+        }
+        if params.writes > 100 {
+            return Err(format!("writes {}: it is a share, of 100", params.writes));
         }
         let is_timed = params.session > Span::ZERO;
         if is_timed && deposals + moves + expiries > 0 {
@@ -133,7 +170,7 @@ impl Family for ZooKeeper {
                 "deposals, moves and expiries are for session 0s: else timers do these things; leave them out".into()
             );
         }
-        if !is_timed && params.expiry > Span::ZERO {
+        if !is_timed && params.expiry.max(params.orphaned) > Span::ZERO {
             return Err("expiry is for sessions with a timeout; leave it out where session is 0s".into());
         }
         if is_timed && (*alive == Span::ZERO || patience <= alive || patience.0 >= session.0 / 3 * 2) {

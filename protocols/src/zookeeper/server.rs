@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Stream};
 
 use super::ZooKeeper;
-use super::clients::{Client, ClientState, FIRST};
+use super::clients::{Client, ClientState, FIRST, Held};
 use super::leader::Leading;
-use super::message::{Asked, Decision, Entry, Forwarded, Kept, Message, Observation, Round, Timer, ToClient};
+use super::message::{Asked, Decision, Entry, Forwarded, Kept, Message, Observation, Progress, Round, Timer, ToClient};
 use super::mutants::{SESSIONS_UNCOUNTED, SESSIONS_UNENDED, WATCH_AFTER_STATE};
 use super::snapshot::Scan;
 use super::tree::Tree;
@@ -35,6 +35,8 @@ pub struct Server {
     epoch: u32,
     pub(super) clients: BTreeMap<NodeId, Client>,
     pub(super) watches: Watches,
+    /// Requests that it does not take yet, in order.
+    pub(super) held: Vec<Held>,
     /// A snapshot under way, and how many transactions came before it.
     scan: Option<(Scan, u32)>,
     /// How many snapshots it has begun.
@@ -78,6 +80,7 @@ impl Server {
             epoch: 0,
             clients: BTreeMap::new(),
             watches: Watches::default(),
+            held: Vec::new(),
             scan: None,
             scans: 0,
         }
@@ -86,7 +89,10 @@ impl Server {
     /// One input.
     pub fn step(&mut self, input: Input<ZooKeeper>, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         match input {
-            Input::Message { from, message } => self.on_message(from, message, zookeeper, cx),
+            Input::Message { from, message } => {
+                self.on_message(from, message, zookeeper, cx);
+                self.take_held(zookeeper, cx);
+            }
             Input::Decision(Decision::Scan) => self.scan(cx),
             Input::Decision(Decision::Expire(session)) => {
                 if let Role::Leading(leading) = &mut self.role {
@@ -103,10 +109,7 @@ impl Server {
                     leading.expire(session, &self.tree, zookeeper, cx);
                 }
             }
-            Input::Timer(Timer::Alive) => {
-                cx.send(zookeeper.broadcast(), Message::Alive { round: self.round });
-                cx.set(Timer::Alive, zookeeper.params.alive);
-            }
+            Input::Timer(Timer::Alive) => self.say_alive(zookeeper, cx),
             Input::Durable(_) => cx.mark("snapshot"),
             _ => cx.mark("input out of place"),
         }
@@ -174,10 +177,16 @@ impl Server {
                 self.on_packet(from, connection, number, packet, zookeeper, cx)
             }
             Message::Forward { epoch, round, number, asked, what } => {
-                if let Role::Leading(leading) = &mut self.role
-                    && leading.epoch == epoch
-                    && leading.reads(from, round, number)
-                {
+                let Role::Leading(leading) = &mut self.role else { return };
+                if leading.epoch != epoch {
+                    return;
+                }
+                if zookeeper.is_timed() && leading.misses(from, round, number) {
+                    // What it has passed on before is lost: it starts anew, with its clients.
+                    cx.mark("forward-lost");
+                    return cx.send(from, Message::Rejoin { round });
+                }
+                if leading.reads(from, round, number) {
                     leading.on_forward(from, asked, what, &self.tree, zookeeper, cx);
                 }
             }
@@ -209,8 +218,7 @@ impl Server {
                 cx.mark("rejoined");
                 self.enter(self.epoch, Role::Looking, zookeeper, cx);
                 self.is_caught = false;
-                self.round = self.round.next();
-                cx.send(zookeeper.broadcast(), Message::Join { round: self.round, index: self.index });
+                self.join(zookeeper, cx);
             }
             Message::ToClient { .. }
             | Message::Propose { .. }
@@ -220,6 +228,26 @@ impl Server {
                 cx.mark("input out of place");
             }
         }
+    }
+
+    fn join(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.round = self.round.next();
+        cx.send(zookeeper.broadcast(), Message::Join { round: self.round, index: self.index });
+    }
+
+    /// It says how far it is; or, where what it asked for when it joined has not come, it joins again.
+    fn say_alive(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        cx.set(Timer::Alive, zookeeper.params.alive);
+        if !self.is_caught {
+            cx.mark("joined-again");
+            return self.join(zookeeper, cx);
+        }
+        let proposed = match &self.role {
+            Role::Leading(leading) => Some(leading.proposed()),
+            _ => None,
+        };
+        let progress = Progress { index: self.index, epoch: self.epoch, proposed };
+        cx.send(zookeeper.broadcast(), Message::Alive { round: self.round, progress });
     }
 
     pub(super) fn forward(

@@ -12,10 +12,10 @@ fn refusal(params: &Params) -> String {
 #[test]
 fn parameters_that_make_no_sense_are_refused() {
     let whole = Params::default;
-    assert_eq!(refusal(&Params { servers: 0, ..whole() }), "servers 0 and clients 2: 1 to 9 and 1 to 30 are possible");
+    assert_eq!(refusal(&Params { servers: 0, ..whole() }), "servers 0 and clients 2: 1 to 9 and 1 to 300 are possible");
     assert_eq!(
-        refusal(&Params { clients: 31, ..whole() }),
-        "servers 3 and clients 31: 1 to 9 and 1 to 30 are possible"
+        refusal(&Params { clients: 301, ..whole() }),
+        "servers 3 and clients 301: 1 to 9 and 1 to 300 are possible"
     );
     let timed = || Params { session: Span::secs(1), ..whole() };
     assert!(ZooKeeper::build(&timed(), Mutants::none()).is_ok());

@@ -278,6 +278,8 @@ pub enum Answer {
     },
     /// All that was committed before is seen here.
     Synced,
+    /// It is known who the client is.
+    Authenticated,
     /// It did not work.
     Failed(ErrorKind),
 }

@@ -3,10 +3,11 @@
 use seedbed_model::{NodeId, OpId};
 
 use super::ZooKeeper;
-use super::acl;
+use super::acl::{self, Acl, Identity, Permissions};
 use super::message::Ask;
 use super::params::Workload;
 use super::path;
+use super::recipe::application::{ALL_SHARDS, ALL_TOPICS, SHARDS, SHUTDOWN, TOPICS};
 use super::recipe::{
     CONFIGURATION, ELECTION, GROUP, LEADER, LOCK, Operation, configuration::PARTS, queue::Kind, value,
 };
@@ -31,10 +32,29 @@ const RECIPES: [Workload; 7] = [
 ];
 
 impl ZooKeeper {
+    /// Whether there are nodes that not everybody may set.
+    pub(super) fn has_lists(&self) -> bool {
+        matches!(self.params.workload, Workload::Acl | Workload::Guarded)
+    }
+
+    /// Whether there are masters, who command.
+    pub(super) fn has_masters(&self) -> bool {
+        matches!(self.params.workload, Workload::Fetching | Workload::Katta)
+    }
+
+    /// Whether it is a measurement: what is answered is counted.
+    pub(super) fn is_load(&self) -> bool {
+        matches!(self.params.workload, Workload::Load | Workload::Creates)
+    }
+
     /// The tree before the first transaction.
     pub(super) fn first_tree(&self) -> Tree {
+        let is_applied = self.has_masters() || self.params.workload == Workload::Broker;
         let is_recipe = self.params.workload == Workload::Recipes || RECIPES.contains(&self.params.workload);
-        let beside = FIRST_OF_RECIPES.iter().chain(&PARTS).filter(|_| is_recipe);
+        let of_recipes = FIRST_OF_RECIPES.iter().chain(&PARTS).filter(|_| is_recipe || is_applied);
+        let of_applications = [ALL_SHARDS, ALL_TOPICS];
+        let of_applications = of_applications.iter().chain(&SHARDS).chain(&TOPICS).filter(|_| is_applied);
+        let beside = of_recipes.chain(of_applications);
         Tree::first(&FIRST.iter().chain(beside).copied().collect::<Vec<_>>())
     }
 
@@ -58,6 +78,7 @@ impl ZooKeeper {
         draw: &mut dyn FnMut(u32) -> u32,
     ) -> Operation {
         let is_first = node == self.first_client();
+        let is_master = node.0 < self.first_client().0 + 2;
         match workload {
             Workload::Mixed => mixed(node, op, draw),
             Workload::Watch if is_first => Operation::Batch(vec![get(true), Ask::Sync, get(true)]),
@@ -108,9 +129,74 @@ impl ZooKeeper {
             Workload::Rendezvous if is_first => Operation::Fill,
             Workload::Rendezvous => Operation::Meet,
             Workload::Consensus => Operation::Agree,
+            Workload::Fetching if is_master => Operation::CommandFetchers,
+            Workload::Fetching => match turn % 3 {
+                0 => Operation::Join,
+                1 => Operation::Configuration,
+                _ => Operation::Members,
+            },
+            Workload::Katta if is_master => Operation::CommandSlaves,
+            Workload::Katta => match turn % 3 {
+                0 => Operation::Join,
+                1 => Operation::Batch(SHARDS.iter().map(|shard| read(Read::Data((*shard).into()), true)).collect()),
+                _ => Operation::Batch(vec![Ask::Write(Write::CloseSession)]),
+            },
+            Workload::Broker => match turn % 4 {
+                0 => Operation::Join,
+                1 | 2 => Operation::Queue(Kind::Serve(turn % 4 == 2)),
+                _ => Operation::Batch(vec![
+                    read(Read::Children(GROUP.into()), false),
+                    read(Read::Exists(SHUTDOWN.into()), true),
+                ]),
+            },
+            Workload::Load => {
+                let is_write = |draw: &mut dyn FnMut(u32) -> u32| draw(100) < self.params.writes;
+                let drawn = (0..self.params.batch).map(|_| if is_write(draw) { set("/a", node, op) } else { get(false) });
+                Operation::Batch(drawn.collect())
+            }
+            Workload::Creates => {
+                let path = |turn: u32| format!("/a/{}-{turn}", node.0);
+                let before = turn.checked_sub(1).map(path);
+                let delete = before.map(|path| Ask::Write(Write::Delete { path, version: ANY }));
+                Operation::Batch(delete.into_iter().chain([created(&path(turn), false, false)]).collect())
+            }
+            Workload::Acl => acl_turn(is_first, node, op, turn),
+            Workload::Long => Operation::Batch(vec![match turn % 2 {
+                0 => Ask::Write(Write::SetData {
+                    path: "/a".into(),
+                    data: "x".repeat(self.params.request_max as usize),
+                    version: ANY,
+                }),
+                _ => set("/a", node, op),
+            }]),
+            Workload::Guarded => match turn % 8 {
+                turn @ 0..=2 => acl_turn(is_first, node, op, turn),
+                3 => self.operation_of(Workload::Long, node, op, 0, draw),
+                _ => Operation::Batch((0..4).map(|_| drawn(node, op, draw)).collect()),
+            },
             Workload::Recipes => unreachable!("it is one of the others by turns"),
         }
     }
+}
+
+/// A node that the first client alone may set, and who proves to be it.
+fn acl_turn(is_first: bool, node: NodeId, op: OpId, turn: u32) -> Operation {
+    const OWN: &str = "/a/own";
+    let ann = Identity::digest("ann", "1");
+    let own = set(OWN, node, op);
+    Operation::Batch(match (is_first, turn % 3) {
+        (true, 0) => {
+            let acl = vec![
+                Acl { permissions: Permissions::READ, identity: Identity::anyone() },
+                Acl { permissions: Permissions::ALL, identity: ann.clone() },
+            ];
+            let create =
+                Create { path: OWN.into(), data: String::new(), acl, ephemeral: false, sequential: false };
+            vec![Ask::Auth(ann), Ask::Write(Write::Create(create))]
+        }
+        (false, 2) => vec![Ask::Auth(ann), own, read(Read::Acl(OWN.into()), false)],
+        _ => vec![own],
+    })
 }
 
 /// Up to four requests on few nodes.

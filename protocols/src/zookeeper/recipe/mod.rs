@@ -2,6 +2,7 @@
 //!
 //! - [`queue`]: locks without herd effect, read/write locks, the election of a leader; [`file`]: locks by a lock file
 //! - [`barrier`]: double barriers; [`configuration`]: with the *ready* node (§2.3); [`group`]: membership; [`rendezvous`]
+//! - [`application`]: the applications of §3
 //! - [`consensus`]: what §2 claims, "we can implement consensus for any number of processes"
 //! - [`monitor`]: what must hold of them
 //!
@@ -10,6 +11,7 @@
 //! of it; what was not is refused from then on, as the session is elsewhere. (The client's name would not do: a client that
 //! crashed and came back may find what an earlier session of it has left, and that goes with that session.)
 
+pub mod application;
 pub mod barrier;
 pub mod configuration;
 pub mod consensus;
@@ -28,6 +30,7 @@ use super::tree::Trigger;
 use super::txn::{ANY, Answer, Create, ErrorKind, Read, Session, Write};
 use crate::zab::message::Zxid;
 
+use application::Command;
 use barrier::Barrier;
 use configuration::{Configure, Configured};
 use consensus::Consensus;
@@ -66,6 +69,10 @@ pub enum Operation {
     Meet,
     /// Agree with all others on a value for this operation.
     Agree,
+    /// Lead, and write the configuration of those that fetch.
+    CommandFetchers,
+    /// Lead, and assign shards to those that are there.
+    CommandSlaves,
 }
 
 /// What recipes show to their properties.
@@ -171,6 +178,7 @@ enum Work {
     Members(Members),
     Rendezvous(Rendezvous),
     Consensus(Consensus),
+    Command(Command),
 }
 
 impl Task {
@@ -188,6 +196,8 @@ impl Task {
             Operation::Fill => Work::Rendezvous(Rendezvous::new(true)),
             Operation::Meet => Work::Rendezvous(Rendezvous::new(false)),
             Operation::Agree => Work::Consensus(Consensus::default()),
+            Operation::CommandFetchers => Work::Command(Command::fetchers()),
+            Operation::CommandSlaves => Work::Command(Command::slaves()),
         };
         Task { op, work }
     }
@@ -215,9 +225,10 @@ impl Task {
     }
 }
 
-impl Work {
-    fn recipe(&self) -> &dyn Recipe {
-        match self {
+/// The recipe of a task, whichever it is.
+macro_rules! recipe {
+    ($work:expr) => {
+        match $work {
             Work::Batch(recipe) => recipe,
             Work::Queue(recipe) => recipe,
             Work::FileLock(recipe) => recipe,
@@ -228,22 +239,18 @@ impl Work {
             Work::Members(recipe) => recipe,
             Work::Rendezvous(recipe) => recipe,
             Work::Consensus(recipe) => recipe,
+            Work::Command(recipe) => recipe,
         }
+    };
+}
+
+impl Work {
+    fn recipe(&self) -> &dyn Recipe {
+        recipe!(self)
     }
 
     fn recipe_mut(&mut self) -> &mut dyn Recipe {
-        match self {
-            Work::Batch(recipe) => recipe,
-            Work::Queue(recipe) => recipe,
-            Work::FileLock(recipe) => recipe,
-            Work::Barrier(recipe) => recipe,
-            Work::Configure(recipe) => recipe,
-            Work::Configured(recipe) => recipe,
-            Work::Join(recipe) => recipe,
-            Work::Members(recipe) => recipe,
-            Work::Rendezvous(recipe) => recipe,
-            Work::Consensus(recipe) => recipe,
-        }
+        recipe!(self)
     }
 }
 

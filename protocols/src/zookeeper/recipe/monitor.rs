@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::{Canonical, NodeId, OpId, Property, Watch};
 
+use super::application::{SHARDS, TOPICS};
 use super::barrier::{BARRIER, READY};
+use super::configuration::PARTS;
 use super::queue::{is_read, number};
 use super::{ELECTION, FILE, GROUP, LEADER, LOCK, Shown, label, value};
 use crate::zookeeper::ZooKeeper;
@@ -37,6 +39,10 @@ pub fn properties() -> Vec<Property> {
         Property::always("members-live", "who has no session is no member of the group (§2.4)"),
         Property::always("members-all-seen", "who looks sees all that were members before, and still are (§2.4)"),
         Property::always("rendezvous-is-filled", "who meets the master is told where it is (§2.4)"),
+        Property::always(
+            "commanded-by-leader",
+            "configuration and assignments of an application are written by the first of the queue (§3)",
+        ),
         Property::always("consensus", "nobody decides differently than another (§2)"),
     ]
 }
@@ -106,14 +112,19 @@ impl Recipes {
     ) {
         match &txn.change {
             Change::SetData { path, .. } if path == LEADER => {
-                let first = queue(tree, ELECTION).min_by_key(|name| number(name));
-                let owner =
-                    first.and_then(|name| tree.node(&path::child(ELECTION, name))).and_then(|node| node.record.owner);
+                let owner = leader(tree);
                 if owner != Some(txn.session) {
                     watch.violated(
                         "leader-is-first",
                         format!("{:?} writes that it leads, and {owner:?} does", txn.session),
                     );
+                }
+            }
+            Change::SetData { path, .. } if zookeeper.has_masters() && is_command(path) => {
+                let owner = leader(tree);
+                if owner != Some(txn.session) {
+                    let words = format!("{:?} sets {path}, and {owner:?} leads", txn.session);
+                    watch.violated("commanded-by-leader", words);
                 }
             }
             Change::CloseSession { .. } => {
@@ -137,7 +148,7 @@ impl Recipes {
     /// A client is told of a change.
     pub(in crate::zookeeper) fn notified(&mut self, node: NodeId, trigger: &Trigger, watch: &mut Watch<'_>) {
         let root = path::parent(&trigger.path).unwrap_or_default();
-        let is_place = root == LOCK || root == ELECTION;
+        let is_place = root == LOCK || root == ELECTION || TOPICS.contains(&root);
         if trigger.event != TreeEvent::Deleted || !(is_place || trigger.path == FILE) {
             return;
         }
@@ -246,6 +257,17 @@ impl Recipes {
     fn released(&mut self, node: NodeId) {
         self.holders.retain(|(_, holder), _| *holder != node);
     }
+}
+
+/// Whose place is the first of those that are to lead.
+fn leader(tree: &Tree) -> Option<Session> {
+    let first = queue(tree, ELECTION).min_by_key(|name| number(name))?;
+    tree.node(&path::child(ELECTION, first))?.record.owner
+}
+
+/// Whether a master alone sets it.
+fn is_command(path: &str) -> bool {
+    PARTS.contains(&path) || SHARDS.contains(&path)
 }
 
 /// The names of a node's children.

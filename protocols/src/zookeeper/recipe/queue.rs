@@ -10,11 +10,14 @@
 
 use seedbed_model::Canonical;
 
+use crate::zab::message::Zxid;
+
+use super::application::TOPICS;
 use super::{Cx, Event, Recipe, Scene, Shown, children, create_ephemeral, delete, exists, is_gone, label, set, show};
 use crate::zookeeper::message::Ask;
 use crate::zookeeper::mutants::{
-    LOCK_HERDS, LOCK_SORTS_NAMES, LOCK_UNCHECKED, LOCK_UNLOOKED, PUBLISHES_UNLOOKED, READERS_QUEUE, READS_PAST_WRITERS,
-    WRITES_PAST_READERS,
+    LOCK_HERDS, LOCK_SORTS_NAMES, LOCK_UNCHECKED, LOCK_UNLOOKED, PLACES_UNNAMED, PUBLISHES_UNLOOKED, READERS_QUEUE,
+    READS_PAST_WRITERS, WRITES_PAST_READERS,
 };
 use crate::zookeeper::path;
 use crate::zookeeper::txn::{Answer, Session};
@@ -39,11 +42,17 @@ pub enum Kind {
     Write,
     /// To lead.
     Lead,
+    /// To serve the first topic, or the second.
+    Serve(bool),
 }
 
 impl Kind {
     fn root(self) -> &'static str {
-        if self == Kind::Lead { ELECTION } else { LOCK }
+        match self {
+            Kind::Lead => ELECTION,
+            Kind::Serve(is_second) => TOPICS[usize::from(is_second)],
+            Kind::Lock | Kind::Read | Kind::Write => LOCK,
+        }
     }
 
     /// What the name of a place in the queue begins with.
@@ -53,6 +62,7 @@ impl Kind {
             Kind::Read => "read",
             Kind::Write => "write",
             Kind::Lead => "lead",
+            Kind::Serve(_) => "serve",
         };
         format!("{kind}-{}-", label(session))
     }
@@ -111,7 +121,7 @@ impl Queue {
             Kind::Read if scene.has(READS_PAST_WRITERS) => false,
             Kind::Read => !is_read(name) || scene.has(READERS_QUEUE),
             Kind::Write => !is_read(name) || !scene.has(WRITES_PAST_READERS),
-            Kind::Lock | Kind::Lead => true,
+            Kind::Lock | Kind::Lead | Kind::Serve(_) => true,
         };
         let mut before: Vec<String> = names.into_iter().filter(|name| is_lower(name) && counts(name)).collect();
         before.sort_by_key(|name| number(name));
@@ -129,6 +139,9 @@ impl Queue {
     }
 
     fn hold(&mut self, own: String, scene: Scene<'_>, cx: Cx<'_, '_>) {
+        if matches!(self.kind, Kind::Serve(_)) {
+            cx.mark("primary");
+        }
         show(cx, Shown::Held(scene.session, own.clone()));
         self.step = Step::Held(own);
     }
@@ -145,7 +158,10 @@ impl Queue {
 
 impl Recipe for Queue {
     fn on_event(&mut self, event: Event, scene: Scene<'_>, cx: Cx<'_, '_>) -> Vec<Ask> {
-        let beginning = self.kind.beginning(scene.session);
+        let beginning = match scene.has(PLACES_UNNAMED) {
+            true => self.kind.beginning(Session(Zxid::ZERO)),
+            false => self.kind.beginning(scene.session),
+        };
         match (self.step.clone(), event) {
             (_, Event::Ended) => {
                 self.end(cx);

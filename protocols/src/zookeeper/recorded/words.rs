@@ -160,7 +160,7 @@ impl Writer<'_> {
             Answer::Existence(Some(stat)) | Answer::Set(stat) => self.stat(stat),
             Answer::Many(answers) => answers.iter().map(|answer| self.part(answer)).collect(),
             Answer::Opened(session) => json!({ "session": self.session(*session) }),
-            Answer::Existence(None) | Answer::Deleted | Answer::Checked | Answer::Synced | Answer::Closed => {
+            Answer::Existence(None) | Answer::Deleted | Answer::Checked | Answer::Synced | Answer::Authenticated | Answer::Closed => {
                 Value::Null
             }
         };
