@@ -122,7 +122,8 @@ impl Cache {
     }
 
     /// What a scan found from `from` on, of at most `count` tasks. The most urgent is the last to be evicted.
-    pub fn refill(&mut self, (queue, from): Name, tasks: &[(Pid, Task)], count: u32, keeping: Keeping) {
+    /// Returns whether any was.
+    pub fn refill(&mut self, (queue, from): Name, tasks: &[(Pid, Task)], count: u32, keeping: Keeping) -> bool {
         for (pid, task) in tasks.iter().rev() {
             self.insert((queue, *pid), *task, keeping);
         }
@@ -133,7 +134,7 @@ impl Cache {
         if head.first_missing.is_after(from) || head.first_missing == FirstMissing::At(from) {
             head.first_missing = read.map_or(FirstMissing::None, |(pid, _)| FirstMissing::At(pid.next()));
         }
-        self.evict(keeping);
+        self.evict(keeping)
     }
 
     /// The queue is empty.
@@ -164,7 +165,8 @@ impl Cache {
     }
 
     /// "As tasks get evicted from cache, they place a gap in this knowledge." Leased or not: no task is pinned (§5.4.3).
-    fn evict(&mut self, keeping: Keeping) {
+    fn evict(&mut self, keeping: Keeping) -> bool {
+        let before = self.recent.len();
         while keeping.capacity > 0 && self.recent.len() > keeping.capacity as usize {
             let (queue, pid) = self.recent.remove(0);
             self.tasks.remove(&(queue, pid));
@@ -173,6 +175,7 @@ impl Cache {
                 head.first_missing = FirstMissing::At(pid);
             }
         }
+        self.recent.len() < before
     }
 }
 

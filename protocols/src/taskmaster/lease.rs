@@ -215,7 +215,9 @@ impl Node {
         let wanted = Wanted::of(&self.ops[&key].request);
         let queue = from.queue;
         let tasks: Vec<(Pid, Task)> = found.iter().map(|(row, task)| (row.pid, *task)).collect();
-        self.cache.refill(from.name(), &tasks, count, rules.keeping());
+        if self.cache.refill(from.name(), &tasks, count, rules.keeping()) {
+            cx.mark("evicted");
+        }
         self.show_known(queue, cx);
         if self.pick(key, queue, &tasks, &wanted, rules, cx) {
             return self.lease(key, &wanted, rules, cx);

@@ -67,7 +67,7 @@ pub const MUTANTS: &[Mutant] = &[
         "a log of its own for each incarnation: what lies behind a gap is left for good (TA3)",
         "nothing-comes-back",
     ),
-    falls(LOG_UNFENCED, "the taking over of the minimum ticket before the log is read (TA4)", "acknowledged-kept"),
+    falls(LOG_UNFENCED, "the taking over of the minimum ticket before the log is read (TA4)", "prefix-recovered"),
     falls(
         WRITES_AS_THEY_COME,
         "the tickets as timestamps of cells, against late writes of a dead incarnation (TA4)",

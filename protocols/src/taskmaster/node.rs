@@ -260,7 +260,7 @@ impl Node {
         };
         pending.is_written = true;
         if ticket.number > self.log.committed + 1 {
-            cx.mark("logged before an earlier one");
+            cx.mark("logged-early");
             if rules.has(mutants::REPLIES_UNORDERED) {
                 self.acknowledge(ticket, Vec::new(), cx);
             }

@@ -108,7 +108,7 @@ impl Node {
                 if counter.count(*ticket, *delta, is_deleted, !rules.has(mutants::COUNTS_REPLAYS)) {
                     changed.insert(*queue);
                 } else {
-                    cx.mark("delta counted already");
+                    cx.mark("counted-already");
                 }
             }
         }
