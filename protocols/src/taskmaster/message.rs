@@ -278,8 +278,10 @@ pub enum Observation {
         /// What.
         atom: Atom,
     },
-    /// It is acknowledged, with the sizes of queues as counted then.
-    Acknowledged(Ticket, Vec<(Queue, Counter)>),
+    /// It is committed, with the sizes of queues as counted then.
+    Committed(Ticket, Vec<(Queue, Counter)>),
+    /// It is acknowledged.
+    Acknowledged(Ticket),
     /// An enqueue finds its task there, and changes nothing.
     Collapsed(Name),
     /// A renewal was taken from this worker.

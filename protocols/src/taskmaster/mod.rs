@@ -192,6 +192,9 @@ impl Protocol for TaskMaster {
     }
 
     fn stands_for(&self, node: NodeId) -> Option<&'static str> {
+        if node >= self.first_client() && !self.params.client_crashes {
+            return Some("clients that do not crash");
+        }
         (node == self.store()).then_some("a data store as Bigtable: ordered rows, single writes durable once answered")
     }
 }

@@ -59,8 +59,10 @@ pub struct Monitor {
     shown: Part<BTreeMap<Row, Task>>,
     /// What there must be.
     due: Part<Tasks>,
-    /// What is in the log and was not acknowledged.
+    /// What has its ticket and was not committed.
     doubtful: BTreeMap<Ticket, (OpKey, Atom)>,
+    /// What of it was acknowledged: nothing, but for mutants.
+    promised: BTreeSet<Ticket>,
     /// From a crash of TaskMaster until it has recovered.
     is_recovering: bool,
     /// What was begun and has not ended, with the largest PID of each FIFO queue as it was begun.
@@ -142,7 +144,12 @@ impl Monitor {
                 self.judge(*op, *now, atom, rules, watch);
                 self.doubtful.insert(*ticket, (*op, atom.clone()));
             }
-            Observation::Acknowledged(ticket, counts) => self.acknowledged(*ticket, counts, rules, watch),
+            Observation::Committed(ticket, counts) => self.committed(*ticket, counts, rules, watch),
+            Observation::Acknowledged(ticket) => {
+                if self.doubtful.contains_key(ticket) {
+                    self.promised.insert(*ticket);
+                }
+            }
             Observation::Collapsed(name) => {
                 let task = self.due.tasks.get(name);
                 if task.is_some_and(|task| task.lease.is_some() && task.again.is_none()) {
@@ -193,9 +200,16 @@ impl Monitor {
         }
     }
 
-    fn acknowledged(&mut self, ticket: Ticket, counts: &[(Queue, Counter)], rules: &TaskMaster, watch: &mut Watch<'_>) {
+    fn committed(&mut self, ticket: Ticket, counts: &[(Queue, Counter)], rules: &TaskMaster, watch: &mut Watch<'_>) {
         let Some((_, atom)) = self.doubtful.remove(&ticket) else { return };
+        self.promised.remove(&ticket);
         watch.reached(kind(&atom));
+        if atom.deltas.len() > 1 {
+            watch.reached("two-queues");
+        }
+        if self.due.shares_with_another(&atom) {
+            watch.reached("two-workers");
+        }
         self.due.apply(&atom);
         for (queue, counter) in counts {
             self.recount(*queue, counter, watch);
@@ -221,20 +235,25 @@ impl Monitor {
         let named = |row: Row| if rules.has(super::mutants::GENERATION_UNNAMED) { 0 } else { generation(row.queue) };
         let present = self.shown.iter().filter(|(row, _)| row.generation == named(**row));
         let present: BTreeMap<Name, Task> = present.map(|(row, task)| (row.name(), *task)).collect();
-        let doubtful: Vec<Atom> = std::mem::take(&mut self.doubtful).into_values().map(|(_, atom)| atom).collect();
+        let promised = std::mem::take(&mut self.promised);
+        let doubtful: Vec<(Ticket, Atom)> =
+            std::mem::take(&mut self.doubtful).into_iter().map(|(ticket, (_, atom))| (ticket, atom)).collect();
         self.is_recovering = false;
         let mut due = (*self.due).clone();
         let mut recovered = 0;
         let fits = |due: &Tasks| {
-            due.tasks == present && due.generations.iter().all(|(queue, number)| generation(*queue) == *number)
+            due.tasks == present && counters.iter().all(|(queue, counter)| due.generation(*queue) == counter.generation)
         };
         while !fits(&due) && recovered < doubtful.len() {
-            due.apply(&doubtful[recovered]);
+            due.apply(&doubtful[recovered].1);
             recovered += 1;
         }
         if !fits(&due) {
-            let (property, detail) = self.due.missed(&present, &doubtful);
+            let (property, detail) = self.due.missed(&present, &doubtful, &generation);
             return watch.violated(property, detail);
+        }
+        if let Some((ticket, _)) = doubtful[recovered..].iter().find(|(ticket, _)| promised.contains(ticket)) {
+            watch.violated("acknowledged-kept", format!("{ticket:?} was acknowledged, and is lost after the recovery"));
         }
         if recovered > 0 {
             watch.reached("doubtful-recovered");
@@ -279,15 +298,32 @@ impl Tasks {
         ((self.of(queue).count() - leased) as i64, leased as i64)
     }
 
+    /// Whether it leases a task while another worker has one, or has had this one.
+    fn shares_with_another(&self, atom: &Atom) -> bool {
+        let workers = |lease: Option<Task>| lease.and_then(|task| task.lease).map(|lease| lease.worker);
+        let new: BTreeSet<NodeId> = atom.rows.values().filter_map(|task| workers(*task)).collect();
+        let held: BTreeSet<NodeId> = self.tasks.values().filter_map(|task| workers(Some(*task))).collect();
+        !new.is_empty() && held.difference(&new).next().is_some()
+    }
+
     fn generation(&self, queue: Queue) -> u32 {
         self.generations.get(&queue).copied().unwrap_or_default()
     }
 
     /// Which property `present` breaks.
-    fn missed(&self, present: &BTreeMap<Name, Task>, doubtful: &[Atom]) -> (&'static str, String) {
+    fn missed(
+        &self,
+        present: &BTreeMap<Name, Task>,
+        doubtful: &[(Ticket, Atom)],
+        generation: &dyn Fn(Queue) -> u32,
+    ) -> (&'static str, String) {
+        let was_deleted = |name: &&Name| generation(name.0) > self.generation(name.0) && self.tasks.contains_key(name);
+        if let Some(name) = present.keys().find(was_deleted) {
+            return ("nothing-comes-back", format!("{name:?} is there after the recovery, and its queue was deleted"));
+        }
         let is_doubtful = |name: &Name| {
             let mut atoms = doubtful.iter();
-            atoms.any(|atom| atom.deleted == Some(name.0) || atom.rows.keys().any(|row| row.name() == *name))
+            atoms.any(|(_, atom)| atom.deleted == Some(name.0) || atom.rows.keys().any(|row| row.name() == *name))
         };
         let lost = |name: &&Name| present.get(name) != self.tasks.get(name) && !is_doubtful(name);
         if let Some(name) = self.tasks.keys().find(lost) {

@@ -71,7 +71,7 @@ pub const MUTANTS: &[Mutant] = &[
     falls(
         WRITES_AS_THEY_COME,
         "the tickets as timestamps of cells, against late writes of a dead incarnation (TA4)",
-        "nothing-comes-back",
+        "acknowledged-kept",
     ),
     falls(LEASE_UNPERSISTED, "the wait for the log before a lease is answered (§5.2)", "acknowledged-kept"),
     falls(LOCKS_AS_NAMED, "the lock hierarchy (§5.5)", "every-operation-ends"),

@@ -248,7 +248,7 @@ impl Node {
         let ticket = self.log.append(key, atom.clone());
         cx.observe(Observation::Logged { op: key, ticket, now, atom: atom.clone() });
         if is_lease && rules.has(mutants::LEASE_UNPERSISTED) {
-            self.acknowledge(ticket, Vec::new(), cx);
+            self.acknowledge(ticket, cx);
         }
         self.write(ticket, Write::Log(atom), rules, cx);
     }
@@ -262,7 +262,7 @@ impl Node {
         if ticket.number > self.log.committed + 1 {
             cx.mark("logged-early");
             if rules.has(mutants::REPLIES_UNORDERED) {
-                self.acknowledge(ticket, Vec::new(), cx);
+                self.acknowledge(ticket, cx);
             }
             if rules.has(mutants::COUNTS_UNORDERED) {
                 self.count(ticket, rules);
@@ -289,7 +289,8 @@ impl Node {
             self.cache.put(row.name(), *task, rules.keeping());
         }
         let counts = atom.deltas.keys().map(|queue| (*queue, self.counters[queue])).collect();
-        self.acknowledge(ticket, counts, cx);
+        cx.observe(Observation::Committed(ticket, counts));
+        self.acknowledge(ticket, cx);
         for (row, task) in &atom.rows {
             self.write(ticket, Write::Task(*row, *task), rules, cx);
         }
@@ -311,7 +312,7 @@ impl Node {
     }
 
     /// The reply comes after the commit; row writes follow, behind locks (TA1).
-    fn acknowledge(&mut self, ticket: Ticket, counts: Vec<(Queue, Counter)>, cx: &mut Context<'_, TaskMaster>) {
+    fn acknowledge(&mut self, ticket: Ticket, cx: &mut Context<'_, TaskMaster>) {
         let Some(pending) = self.log.pending.get(&ticket.number) else { return };
         let key = pending.op;
         let leased = pending.atom.rows.keys().map(|row| row.name()).collect();
@@ -321,7 +322,7 @@ impl Node {
         op.round = ACKNOWLEDGED;
         op.rows.clear();
         if is_new {
-            cx.observe(Observation::Acknowledged(ticket, counts));
+            cx.observe(Observation::Acknowledged(ticket));
             self.reply(key, reply, cx);
         }
     }

@@ -57,6 +57,8 @@ pub struct Params {
     pub patience: Span,
     /// How often each client may give a call up where `patience` is 0s.
     pub give_ups: u32,
+    /// Whether the explorer lets clients crash, too. A client that crashes forgets what it held, as one that gives up does.
+    pub client_crashes: bool,
     /// Within so long of the healing of all faults, all that TaskMaster had begun before must have ended. 0s: it is not judged.
     pub progress: Span,
 }
@@ -82,6 +84,7 @@ impl Default for Params {
             retry: Span::ZERO,
             patience: Span::ZERO,
             give_ups: 0,
+            client_crashes: true,
             progress: Span::ZERO,
         }
     }

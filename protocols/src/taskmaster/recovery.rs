@@ -93,11 +93,6 @@ impl Node {
         }
         let end = committed.last().map_or(after, |(ticket, _)| *ticket);
         self.counters = counters.iter().copied().collect();
-        if rules.has(mutants::FIFO_FORGETS) {
-            for counter in self.counters.values_mut() {
-                counter.last = super::task::Pid(0);
-            }
-        }
         let mut rows: BTreeMap<Row, (Ticket, Option<Task>)> = BTreeMap::new();
         let mut changed = BTreeSet::new();
         for (ticket, atom) in &committed {
@@ -176,6 +171,11 @@ impl Node {
     fn serve(&mut self, ticket: Ticket, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         self.phase = Phase::Serving;
         self.log = Log::behind(ticket);
+        if rules.has(mutants::FIFO_FORGETS) {
+            for counter in self.counters.values_mut() {
+                counter.last = super::task::Pid(0);
+            }
+        }
         cx.observe(Observation::Recovered(self.counters.iter().map(|(queue, counter)| (*queue, *counter)).collect()));
         if rules.params.checkpoint > Span::ZERO {
             cx.set(Timer::Checkpoint, rules.params.checkpoint);

@@ -163,7 +163,9 @@ impl Node {
                     Task { again: Some(task.again.unwrap_or(*data)), ..task }
                 }
                 Some(task) => {
-                    cx.observe(Observation::Collapsed((*queue, pid.unwrap_or_default())));
+                    if before[&row] == Some(task) {
+                        cx.observe(Observation::Collapsed((*queue, pid.unwrap_or_default())));
+                    }
                     task
                 }
             };
