@@ -5,6 +5,7 @@
 //! - [`fatlease`]: lease negotiation by Paxos without persistent state (FaTLease §4)
 //! - [`paxos`]: what durable acceptors share: FaTLease's regular Paxos, and the Managers' group
 //! - [`leasing`]: manager-directed leasing (Centrifuge §2.1 to §2.3, PRS §4.1 to §4.3)
+//! - [`taskmaster`]: reliable queues with leases over a data store (TaskMaster §2 to §6)
 //! - [`zab`]: ZooKeeper's atomic broadcast (ZooKeeper §4.2; Zab)
 //! - [`zookeeper`]: the replicated data tree and its service (ZooKeeper §2 to §4)
 
@@ -13,5 +14,6 @@ pub mod fatlease;
 pub mod leasing;
 pub mod paxos;
 pub mod seqpair;
+pub mod taskmaster;
 pub mod zab;
 pub mod zookeeper;

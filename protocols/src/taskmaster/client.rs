@@ -1,0 +1,120 @@
+//! Those who ask: clients that enqueue, and workers that lease, work, and dequeue or renew (§3.6). "Via RPC without a client library."
+
+use std::collections::BTreeSet;
+
+use seedbed_model::{Canonical, Context, Input, Nonce, Offers, OpId, Span};
+
+use super::TaskMaster;
+use super::message::*;
+use super::task::{Name, Queue};
+
+/// A client's volatile state.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Client {
+    nonce: Nonce,
+    /// The number of the last call.
+    call: u32,
+    open: Option<Open>,
+    /// The tasks that it takes for its own.
+    held: BTreeSet<Name>,
+    /// How often it may still give a call up, where that is a decision.
+    left: u32,
+}
+
+impl Client {
+    /// After a start or a crash.
+    pub fn start(nonce: Nonce, rules: &TaskMaster) -> Client {
+        Client { nonce, call: 0, open: None, held: BTreeSet::new(), left: rules.params.give_ups }
+    }
+
+    /// One input.
+    pub fn step(&mut self, input: Input<TaskMaster>, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        match input {
+            Input::Operation { op, operation } => self.on_operation(op, operation, rules, cx),
+            Input::Message { message, .. } if !self.awaits(&message) => cx.mark("late reply"),
+            Input::Message { message: Message::Reply { reply, .. }, .. } => self.on_reply(reply, rules, cx),
+            Input::Timer(Timer::Patience) => self.give_up(cx),
+            Input::Decision(Decision::GiveUp) => {
+                self.left = self.left.saturating_sub(1);
+                self.give_up(cx);
+            }
+            _ => cx.mark("input out of place"),
+        }
+    }
+
+    /// Whether this is the reply that it waits for.
+    pub fn awaits(&self, message: &Message) -> bool {
+        let Message::Reply { nonce, call, .. } = message else { return false };
+        self.open.is_some() && *nonce == self.nonce && *call == self.call
+    }
+
+    /// See [`seedbed_model::Protocol::decisions`].
+    pub fn decisions(&self, rules: &TaskMaster, offers: &mut Offers<'_, TaskMaster>) {
+        if rules.params.patience == Span::ZERO && self.left > 0 && self.open.is_some() {
+            offers.offer(Decision::GiveUp);
+        }
+    }
+
+    fn on_operation(&mut self, op: OpId, operation: Operation, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let held = || self.held.iter().copied().collect();
+        let request = match &operation {
+            Operation::Call(request) | Operation::Work(request, _) => request.clone(),
+            Operation::Finish => Request::Update(Update { dequeues: held(), ..Update::default() }),
+            Operation::Renew => Request::Update(Update { renews: held(), ..Update::default() }),
+        };
+        if matches!(operation, Operation::Finish | Operation::Renew) && self.held.is_empty() {
+            return cx.respond(op, Answer::Idle);
+        }
+        self.call(Open { op, operation, request }, rules, cx);
+    }
+
+    fn call(&mut self, open: Open, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        self.call += 1;
+        let request = open.request.clone();
+        cx.send(rules.node(), Message::Call { nonce: self.nonce, call: self.call, request });
+        self.open = Some(open);
+        if rules.params.patience > Span::ZERO {
+            cx.set(Timer::Patience, rules.params.patience);
+        }
+    }
+
+    fn on_reply(&mut self, reply: Reply, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let Some(open) = self.open.take() else { return };
+        if rules.params.patience > Span::ZERO {
+            cx.cancel(Timer::Patience);
+        }
+        match (&reply, &open.request) {
+            (Reply::Leased(names), _) => self.held.extend(names),
+            (Reply::Lost(name), _) => {
+                cx.mark("learns that a lease is lost");
+                self.held.remove(name);
+            }
+            (Reply::Done, Request::Update(update)) => {
+                for name in &update.dequeues {
+                    self.held.remove(name);
+                }
+            }
+            _ => {}
+        }
+        match (&open.operation, &open.request, &reply) {
+            (Operation::Work(_, next), Request::Lease { .. }, Reply::Leased(names)) if !names.is_empty() => {
+                let update = done(names, *next, open.op);
+                self.call(Open { request: Request::Update(update), ..open }, rules, cx);
+            }
+            _ => cx.respond(open.op, Answer::Replied(reply)),
+        }
+    }
+
+    fn give_up(&mut self, cx: &mut Context<'_, TaskMaster>) {
+        if let Some(open) = self.open.take() {
+            cx.mark("gave-up");
+            cx.respond(open.op, Answer::Unknown);
+        }
+    }
+}
+
+/// "Atomically dequeues that task and enqueues the derivative unit of work into the next stage's queue" (§3.6).
+fn done(names: &[Name], next: Option<Queue>, op: OpId) -> Update {
+    let enqueues = next.into_iter().flat_map(|queue| names.iter().map(move |(_, pid)| (queue, Some(*pid), op.0)));
+    Update { enqueues: enqueues.collect(), dequeues: names.to_vec(), renews: Vec::new() }
+}

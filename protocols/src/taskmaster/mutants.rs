@@ -1,0 +1,94 @@
+//! What each mechanism is there for, and what must come of it without it.
+
+use seedbed_model::{Mutant, Outcome};
+
+/// An operation is answered once it is in the log, whatever is missing before it.
+pub const REPLIES_UNORDERED: &str = "replies-unordered";
+/// Counters count an atom as it is written to the log, in any order.
+pub const COUNTS_UNORDERED: &str = "counts-unordered";
+/// Counters count every replay.
+pub const COUNTS_REPLAYS: &str = "counts-replays";
+/// The minimum ticket goes past atoms whose rows are not durable.
+pub const MINIMUM_PAST_PENDING: &str = "minimum-past-pending";
+/// A recovery replays what lies behind a gap of the log.
+pub const GAP_AS_NONE: &str = "gap-as-none";
+/// A recovery goes on with the ticket of the gap, in the same log.
+pub const TICKETS_AGAIN: &str = "tickets-again";
+/// A recovery does not take the log over before it reads it.
+pub const LOG_UNFENCED: &str = "log-unfenced";
+/// The store shows the write that comes last.
+pub const WRITES_AS_THEY_COME: &str = "writes-as-they-come";
+/// A lease is answered before it is in the log.
+pub const LEASE_UNPERSISTED: &str = "lease-unpersisted";
+/// Locks are taken in the order in which the request names tasks.
+pub const LOCKS_AS_NAMED: &str = "locks-as-named";
+/// Tasks have no locks.
+pub const IDS_UNLOCKED: &str = "ids-unlocked";
+/// Locks are free before the rows are durable.
+pub const LOCKS_UNTIL_COMMIT: &str = "locks-until-commit";
+/// What is evicted does not lower the first missing PID.
+pub const FIRST_MISSING_STAYS: &str = "first-missing-stays";
+/// A refill does not keep others off the queue.
+pub const REFILLS_TOGETHER: &str = "refills-together";
+/// Rows are named by queue and PID alone.
+pub const GENERATION_UNNAMED: &str = "generation-unnamed";
+/// The cache keeps the tasks of a deleted queue.
+pub const CACHE_OUTLIVES_QUEUE: &str = "cache-outlives-queue";
+/// Leases are given of leased tasks.
+pub const LEASES_THE_LEASED: &str = "leases-the-leased";
+/// A lease that has run out is renewed.
+pub const RENEWS_EXPIRED: &str = "renews-expired";
+/// A task is dequeued by whoever asks.
+pub const DEQUEUES_OF_OTHERS: &str = "dequeues-of-others";
+/// FIFO ids begin anew after a restart.
+pub const FIFO_FORGETS: &str = "fifo-forgets";
+/// An enqueue that meets a leased task changes nothing.
+pub const COLLAPSES_INTO_LEASED: &str = "collapses-into-leased";
+/// Leases in progress do not count as leased.
+pub const CAP_COUNTS_DURABLE: &str = "cap-counts-durable";
+
+const fn falls(name: &'static str, removes: &'static str, property: &'static str) -> Mutant {
+    Mutant { name, removes, outcome: Outcome::Falls(property) }
+}
+
+/// All of them.
+pub const MUTANTS: &[Mutant] = &[
+    falls(REPLIES_UNORDERED, "the wait for all earlier tickets before a reply (§5.3; TA1)", "acknowledged-kept"),
+    falls(COUNTS_UNORDERED, "the counting of deltas in the order of tickets (§5.3; TA7)", "counters-exact"),
+    falls(COUNTS_REPLAYS, "the tickets of deltas, by which replays are told (§5.3)", "counters-exact"),
+    falls(
+        MINIMUM_PAST_PENDING,
+        "the wait for rows before the minimum ticket passes them (§5.3; TA2)",
+        "acknowledged-kept",
+    ),
+    falls(GAP_AS_NONE, "the end of the committed part at the first gap (§5.3)", "prefix-recovered"),
+    falls(
+        TICKETS_AGAIN,
+        "a log of its own for each incarnation: what lies behind a gap is left for good (TA3)",
+        "nothing-comes-back",
+    ),
+    falls(LOG_UNFENCED, "the taking over of the minimum ticket before the log is read (TA4)", "prefix-recovered"),
+    falls(
+        WRITES_AS_THEY_COME,
+        "the tickets as timestamps of cells, against late writes of a dead incarnation (TA4)",
+        "acknowledged-kept",
+    ),
+    falls(LEASE_UNPERSISTED, "the wait for the log before a lease is answered (§5.2)", "acknowledged-kept"),
+    falls(LOCKS_AS_NAMED, "the lock hierarchy (§5.5)", "every-operation-ends"),
+    falls(IDS_UNLOCKED, "the write locks on PIDs (§5.5)", "one-by-one"),
+    falls(LOCKS_UNTIL_COMMIT, "holding locks until rows are durable (§5.5)", "one-by-one"),
+    falls(FIRST_MISSING_STAYS, "the lowering of the first missing PID on an eviction (§5.4)", "cache-hides-nothing"),
+    falls(
+        REFILLS_TOGETHER,
+        "the write lock on the queue of a refill, which makes it the only one (§5.4.2, §5.5)",
+        "cache-hides-nothing",
+    ),
+    falls(GENERATION_UNNAMED, "the generation in a row's name (§5.2)", "nothing-comes-back"),
+    falls(CACHE_OUTLIVES_QUEUE, "the forgetting of a deleted queue's cached tasks (§5.2)", "cache-hides-nothing"),
+    falls(LEASES_THE_LEASED, "the look at a task's lease (§3.3)", "leased-to-one"),
+    falls(RENEWS_EXPIRED, "the refusal of renewals that come too late (§3.3)", "renewed-in-time"),
+    falls(DEQUEUES_OF_OTHERS, "the look at who holds a task that is to be dequeued (TA5)", "holder-dequeues"),
+    falls(FIFO_FORGETS, "the last PID of a FIFO queue in its counter (§3.2)", "fifo-ids-grow"),
+    falls(COLLAPSES_INTO_LEASED, "the note on a leased task that it was enqueued again (TA6)", "enqueued-then-done"),
+    falls(CAP_COUNTS_DURABLE, "the counting of leases in progress for the cap (§6.1)", "leased-within-cap"),
+];

@@ -1,0 +1,401 @@
+//! The TaskMaster node: its state, what comes to it, and the life of an operation.
+//!
+//! An operation takes its locks, reads what it must know and the cache does not, is put into the log, is committed, answered, and
+//! written to its rows; then its locks are free.
+
+use std::collections::BTreeMap;
+
+use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Span};
+
+use super::cache::{Cache, Keeping};
+use super::checkpoint::Checkpoint;
+use super::locks::{Lock, Locks, Mode};
+use super::log::Log;
+use super::message::*;
+use super::recovery::Phase;
+use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
+use super::{TaskMaster, mutants};
+
+/// The volatile state.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Node {
+    pub(super) nonce: Nonce,
+    pub(super) phase: Phase,
+    /// Calls that came before it could serve them.
+    pub(super) early: BTreeMap<OpKey, Request>,
+    pub(super) ops: BTreeMap<OpKey, Op>,
+    pub(super) locks: Locks,
+    pub(super) log: Log,
+    pub(super) counters: BTreeMap<Queue, Counter>,
+    /// The last PID assigned in each FIFO queue, where it is not enqueued yet.
+    pub(super) assigned: BTreeMap<Queue, Pid>,
+    pub(super) cache: Cache,
+    pub(super) checkpoint: Checkpoint,
+    /// What the store has not answered, where it is to be asked again.
+    pub(super) unanswered: BTreeMap<Question, Message>,
+}
+
+/// What the store is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub enum Question {
+    /// A read.
+    Read(Option<(OpKey, u32)>, Read),
+    /// A write.
+    Write(Ticket, Place),
+}
+
+/// An operation.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Op {
+    pub(super) request: Request,
+    /// Numbers its readings.
+    pub(super) round: u32,
+    pub(super) stage: Stage,
+    /// What it knows of rows: for an update of those it names, for a lease of those it takes.
+    pub(super) rows: BTreeMap<Row, Option<Task>>,
+}
+
+/// How far an operation is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub enum Stage {
+    /// It waits for a lock; behind it, these.
+    Locking(Vec<(Lock, Mode)>),
+    /// An update waits for so many rows.
+    Reading(u32),
+    /// A lease waits for a scan from this row on of so many tasks.
+    Refilling(Row, u32),
+    /// It is in the log. A lease's tasks count as leased until it is committed.
+    Logged,
+}
+
+impl Node {
+    /// After a start or a crash.
+    pub fn start(nonce: Nonce, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) -> Node {
+        let mut node = Node {
+            nonce,
+            phase: Phase::Looking,
+            early: BTreeMap::new(),
+            ops: BTreeMap::new(),
+            locks: Locks::default(),
+            log: Log::behind(Ticket { incarnation: nonce, number: 0 }),
+            counters: BTreeMap::new(),
+            assigned: BTreeMap::new(),
+            cache: Cache::default(),
+            checkpoint: Checkpoint { left: rules.params.checkpoints, ..Checkpoint::default() },
+            unanswered: BTreeMap::new(),
+        };
+        node.read(None, Read::Minimum, rules, cx);
+        node
+    }
+
+    /// One input.
+    pub fn step(&mut self, input: Input<TaskMaster>, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        match input {
+            Input::Message { message, .. } if !self.awaits(&message) => cx.mark("late answer"),
+            Input::Message { from, message } => self.on_message(from, message, rules, cx),
+            Input::Timer(Timer::Retry) => self.on_retry(rules, cx),
+            Input::Timer(Timer::Checkpoint) => {
+                self.write_checkpoint(rules, cx);
+                cx.set(Timer::Checkpoint, rules.params.checkpoint);
+            }
+            Input::Timer(Timer::Expiry(_)) => {}
+            Input::Decision(Decision::Checkpoint) => {
+                self.checkpoint.left = self.checkpoint.left.saturating_sub(1);
+                self.write_checkpoint(rules, cx);
+            }
+            _ => cx.mark("input out of place"),
+        }
+    }
+
+    /// Whether an answer is for this incarnation.
+    pub fn awaits(&self, message: &Message) -> bool {
+        match message {
+            Message::Found { nonce, .. } | Message::Written { nonce, .. } => *nonce == self.nonce,
+            _ => true,
+        }
+    }
+
+    /// See [`seedbed_model::Protocol::decisions`].
+    pub fn decisions(&self, rules: &TaskMaster, offers: &mut Offers<'_, TaskMaster>) {
+        if rules.params.checkpoint == Span::ZERO && self.checkpoint.left > 0 && self.has_to_checkpoint(rules) {
+            offers.offer(Decision::Checkpoint);
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        match message {
+            Message::Call { nonce, call, request } => {
+                let key = OpKey { client: from, nonce, call };
+                if self.phase == Phase::Serving {
+                    self.begin(key, request, rules, cx);
+                } else {
+                    self.early.insert(key, request);
+                }
+            }
+            Message::Found { asker, read, found, .. } => {
+                self.unanswered.remove(&Question::Read(asker, read));
+                match asker {
+                    Some((key, round)) => self.on_found(key, round, read, found, rules, cx),
+                    None => self.on_own_found(read, found, rules, cx),
+                }
+            }
+            Message::Written { version, place, .. } => {
+                self.unanswered.remove(&Question::Write(version, place));
+                match self.phase {
+                    Phase::Serving => self.on_written(version, place, rules, cx),
+                    _ => self.on_recovery_written(version, place, rules, cx),
+                }
+            }
+            _ => cx.mark("message out of place"),
+        }
+    }
+
+    fn on_written(&mut self, version: Ticket, place: Place, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        match place {
+            Place::Log => self.on_logged(version, rules, cx),
+            Place::Task(row) => self.on_applied(version, row, rules, cx),
+            Place::Counter(_) | Place::Minimum => self.on_checkpointed(version, place, rules, cx),
+        }
+    }
+
+    /// An operation begins.
+    pub(super) fn begin(&mut self, key: OpKey, request: Request, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        if self.ops.contains_key(&key) {
+            return cx.mark("call heard twice");
+        }
+        let request = match request {
+            Request::List(least) => {
+                let queues = self.counters.iter().filter(|(_, counter)| counter.size() >= i64::from(least.max(1)));
+                let names = queues.map(|(queue, _)| *queue).collect();
+                return self.reply(key, Reply::Queues(names), cx);
+            }
+            Request::Inspect(queue) => return self.inspect(key, queue, rules, cx),
+            Request::Update(update) => Request::Update(self.assign(update)),
+            request => request,
+        };
+        cx.observe(Observation::Begun(key));
+        let wanted = match &request {
+            Request::Update(update) => rules.locks_of_update(update),
+            Request::Delete(queue) => vec![(rules.lock_of(*queue), Mode::Write)],
+            _ => self.locks_of_lease(key, &request, false, rules, cx),
+        };
+        self.ops.insert(key, Op { request, round: 0, stage: Stage::Locking(wanted), rows: BTreeMap::new() });
+        self.lock(key, rules, cx);
+    }
+
+    /// Takes locks until one must be waited for.
+    pub(super) fn lock(&mut self, key: OpKey, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let Some(Op { stage: Stage::Locking(wanted), .. }) = self.ops.get_mut(&key) else { return };
+        while !wanted.is_empty() {
+            let (lock, mode) = wanted.remove(0);
+            if !self.locks.acquire(key, lock, mode) {
+                return cx.mark("waited");
+            }
+        }
+        match &self.ops[&key].request {
+            Request::Update(_) => self.read_rows(key, rules, cx),
+            Request::Delete(queue) => self.delete(key, *queue, rules, cx),
+            _ => self.discover(key, rules, cx),
+        }
+    }
+
+    /// Frees what `key` has, and lets those go on who waited.
+    pub(super) fn release(&mut self, key: OpKey, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        for woken in self.locks.release(key) {
+            self.lock(woken, rules, cx);
+        }
+    }
+
+    pub(super) fn end(&mut self, key: OpKey, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        self.ops.remove(&key);
+        cx.observe(Observation::Ended(key));
+        self.release(key, rules, cx);
+    }
+
+    fn on_found(
+        &mut self,
+        key: OpKey,
+        round: u32,
+        read: Read,
+        found: Found,
+        rules: &TaskMaster,
+        cx: &mut Context<'_, TaskMaster>,
+    ) {
+        let Some(op) = self.ops.get_mut(&key).filter(|op| op.round == round) else { return cx.mark("late answer") };
+        let Found::Tasks(tasks) = found else { return cx.mark("message out of place") };
+        match (&mut op.stage, read) {
+            (Stage::Reading(left), Read::Row(row)) if !op.rows.contains_key(&row) => {
+                op.rows.insert(row, tasks.first().map(|(_, task)| *task));
+                *left -= 1;
+                if *left == 0 {
+                    self.update(key, rules, cx);
+                }
+            }
+            (Stage::Refilling(from, count), Read::Tasks { .. }) => {
+                let (from, count) = (*from, *count);
+                self.refilled(key, from, count, &tasks, rules, cx);
+            }
+            _ => cx.mark("late answer"),
+        }
+    }
+
+    /// Gives an atom its ticket and writes it.
+    pub(super) fn append(&mut self, key: OpKey, atom: Atom, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let Some(op) = self.ops.get_mut(&key) else { return };
+        op.stage = Stage::Logged;
+        let is_lease = matches!(op.request, Request::Lease { .. });
+        let now = cx.clock();
+        let ticket = self.log.append(key, atom.clone());
+        cx.observe(Observation::Logged { op: key, ticket, now, atom: atom.clone() });
+        if is_lease && rules.has(mutants::LEASE_UNPERSISTED) {
+            self.acknowledge(ticket, cx);
+        }
+        self.write(ticket, Write::Log(atom), rules, cx);
+    }
+
+    /// An atom is in the log. It is committed once all before it are.
+    fn on_logged(&mut self, ticket: Ticket, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let Some(pending) = self.log.pending.get_mut(&ticket.number).filter(|pending| !pending.is_written) else {
+            return;
+        };
+        pending.is_written = true;
+        if ticket.number > self.log.committed + 1 {
+            cx.mark("logged-early");
+            if rules.has(mutants::REPLIES_UNORDERED) {
+                self.acknowledge(ticket, cx);
+            }
+            if rules.has(mutants::COUNTS_UNORDERED) {
+                self.count(ticket, rules);
+            }
+        }
+        while let Some((ticket, pending)) = self.log.commit() {
+            pending.unapplied = pending.atom.rows.keys().copied().collect();
+            self.commit(ticket, rules, cx);
+        }
+    }
+
+    /// It will be applied, whatever happens.
+    fn commit(&mut self, ticket: Ticket, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        self.count(ticket, rules);
+        let Some(pending) = self.log.pending.get(&ticket.number).cloned() else { return };
+        let (key, atom) = (pending.op, pending.atom);
+        if let Some(queue) = atom.deleted {
+            if !rules.has(mutants::CACHE_OUTLIVES_QUEUE) {
+                self.cache.emptied(queue);
+            }
+            self.reap(queue, rules, cx);
+        }
+        for (row, task) in &atom.rows {
+            self.cache.put(row.name(), *task, rules.keeping());
+        }
+        let counts = atom.deltas.keys().map(|queue| (*queue, self.counters[queue])).collect();
+        cx.observe(Observation::Committed(ticket, counts));
+        self.acknowledge(ticket, cx);
+        for (row, task) in &atom.rows {
+            self.write(ticket, Write::Task(*row, *task), rules, cx);
+        }
+        if atom.rows.is_empty() {
+            self.log.pending.remove(&ticket.number);
+            self.end(key, rules, cx);
+        } else if rules.has(mutants::LOCKS_UNTIL_COMMIT) {
+            self.end(key, rules, cx);
+        }
+    }
+
+    fn count(&mut self, ticket: Ticket, rules: &TaskMaster) {
+        let atom = &self.log.pending[&ticket.number].atom;
+        for (queue, delta) in &atom.deltas {
+            let counter = self.counters.entry(*queue).or_default();
+            counter.count(ticket, *delta, atom.deleted == Some(*queue), !rules.has(mutants::COUNTS_REPLAYS));
+            self.checkpoint.changed.insert(*queue);
+        }
+    }
+
+    /// The reply comes after the commit; row writes follow, behind locks (TA1).
+    fn acknowledge(&mut self, ticket: Ticket, cx: &mut Context<'_, TaskMaster>) {
+        let Some(pending) = self.log.pending.get(&ticket.number) else { return };
+        let key = pending.op;
+        let leased = pending.atom.rows.keys().map(|row| row.name()).collect();
+        let Some(op) = self.ops.get_mut(&key) else { return };
+        let is_new = op.round != ACKNOWLEDGED;
+        let reply = if matches!(op.request, Request::Lease { .. }) { Reply::Leased(leased) } else { Reply::Done };
+        op.round = ACKNOWLEDGED;
+        op.rows.clear();
+        if is_new {
+            cx.observe(Observation::Acknowledged(ticket));
+            self.reply(key, reply, cx);
+        }
+    }
+
+    fn on_applied(&mut self, ticket: Ticket, row: Row, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let Some(pending) = self.log.pending.get_mut(&ticket.number) else { return };
+        if pending.unapplied.remove(&row) && pending.unapplied.is_empty() {
+            let key = pending.op;
+            self.log.pending.remove(&ticket.number);
+            if !rules.has(mutants::LOCKS_UNTIL_COMMIT) {
+                self.end(key, rules, cx);
+            }
+        }
+    }
+
+    pub(super) fn reply(&self, key: OpKey, reply: Reply, cx: &mut Context<'_, TaskMaster>) {
+        cx.send(key.client, Message::Reply { nonce: key.nonce, call: key.call, reply });
+    }
+
+    pub(super) fn read(
+        &mut self,
+        asker: Option<(OpKey, u32)>,
+        read: Read,
+        rules: &TaskMaster,
+        cx: &mut Context<'_, TaskMaster>,
+    ) {
+        self.ask(Question::Read(asker, read), Message::Read { nonce: self.nonce, asker, read }, rules, cx);
+    }
+
+    pub(super) fn write(
+        &mut self,
+        version: Ticket,
+        write: Write,
+        rules: &TaskMaster,
+        cx: &mut Context<'_, TaskMaster>,
+    ) {
+        let question = Question::Write(version, write.place());
+        self.ask(question, Message::Write { nonce: self.nonce, version, write }, rules, cx);
+    }
+
+    fn ask(&mut self, question: Question, message: Message, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        if rules.params.retry > Span::ZERO {
+            self.unanswered.insert(question, message.clone());
+            if !cx.is_armed(&Timer::Retry) {
+                cx.set(Timer::Retry, rules.params.retry);
+            }
+        }
+        cx.send(rules.store(), message);
+    }
+
+    fn on_retry(&mut self, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        if self.unanswered.is_empty() {
+            return;
+        }
+        cx.mark("asked the store again");
+        for message in self.unanswered.values() {
+            cx.send(rules.store(), message.clone());
+        }
+        cx.set(Timer::Retry, rules.params.retry);
+    }
+
+    /// The row of a task, in the queue's present generation.
+    pub(super) fn row(&self, (queue, pid): Name, rules: &TaskMaster) -> Row {
+        let generation = self.counters.get(&queue).map_or(0, |counter| counter.generation);
+        Row { queue, generation: if rules.has(mutants::GENERATION_UNNAMED) { 0 } else { generation }, pid }
+    }
+}
+
+/// In place of the number of an operation's readings, once it was answered.
+pub(super) const ACKNOWLEDGED: u32 = u32::MAX;
+
+impl TaskMaster {
+    pub(super) fn keeping(&self) -> Keeping {
+        Keeping { capacity: self.params.cache, first_missing_stays: self.has(mutants::FIRST_MISSING_STAYS) }
+    }
+}

@@ -1,0 +1,132 @@
+//! Sizes, and what clients do.
+
+use seedbed_model::{Family, Mutant, Mutants, Span};
+use serde::{Deserialize, Serialize};
+
+use super::{TaskMaster, mutants, workload};
+
+/// Which operations wait for each other (§5.5, §6.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consistency {
+    /// Updates that have a task in common; a refill and a deletion, with all of their queue.
+    Causal,
+    /// All that have a queue in common.
+    Partial,
+    /// All.
+    Strict,
+}
+
+/// Sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Which operations wait for each other.
+    pub consistency: Consistency,
+    /// What each client does, one script each: see [`workload`]. Empty: `clients` draw what they do.
+    pub scripts: Vec<String>,
+    /// How many clients there are without scripts. 1 to 30.
+    pub clients: u16,
+    /// How many operations each of them does.
+    pub operations: u32,
+    /// From how many queues they draw. 1 to 100.
+    pub queues: u16,
+    /// Whether queues are FIFO: all PIDs are assigned.
+    pub fifo: bool,
+    /// Tasks that are there at first, as `queue:pid`.
+    pub tasks: String,
+    /// How long a lease lasts.
+    pub lease: Span,
+    /// No queue's leases expire more often than this, 30s in the paper (§5.6). 0s: at any time.
+    pub expiry_every: Span,
+    /// At most so many cached tasks; 0: no bound.
+    pub cache: u32,
+    /// At most so many tasks are fetched by a refill at once. 1 or more.
+    pub prefetch: u32,
+    /// At most so many tasks of a queue are leased at once (§6.1); 0: no bound.
+    pub leased_max: u32,
+    /// How often counters are written, 500ms in the paper (§5.3). 0s: `checkpoints` times, at any moment.
+    pub checkpoint: Span,
+    /// How many checkpoints an incarnation may begin where `checkpoint` is 0s.
+    pub checkpoints: u32,
+    /// Whether deleted tasks are reaped in the background.
+    pub reaper: bool,
+    /// After so long the store is asked again what it has not answered. 0s: never.
+    pub retry: Span,
+    /// How long a client waits for a reply. 0s: for ever, but for `give-ups`.
+    pub patience: Span,
+    /// How often each client may give a call up where `patience` is 0s.
+    pub give_ups: u32,
+    /// Whether the explorer lets clients crash, too. A client that crashes forgets what it held, as one that gives up does.
+    pub client_crashes: bool,
+    /// Within so long of the healing of all faults, all that TaskMaster had begun before must have ended. 0s: it is not judged.
+    pub progress: Span,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            consistency: Consistency::Causal,
+            scripts: Vec::new(),
+            clients: 3,
+            operations: 10,
+            queues: 2,
+            fifo: false,
+            tasks: String::new(),
+            lease: Span::secs(30),
+            expiry_every: Span::ZERO,
+            cache: 0,
+            prefetch: 2,
+            leased_max: 0,
+            checkpoint: Span::ZERO,
+            checkpoints: 0,
+            reaper: false,
+            retry: Span::ZERO,
+            patience: Span::ZERO,
+            give_ups: 0,
+            client_crashes: true,
+            progress: Span::ZERO,
+        }
+    }
+}
+
+impl Family for TaskMaster {
+    type Protocol = TaskMaster;
+    type Params = Params;
+    const NAME: &'static str = "taskmaster";
+    const SUMMARY: &'static str =
+        "TaskMaster: reliable priority queues with leases over a data store of single-row writes (Hyman, Boswell)";
+
+    fn mutants() -> &'static [Mutant] {
+        mutants::MUTANTS
+    }
+
+    fn build(params: &Params, mutants: Mutants) -> Result<TaskMaster, String> {
+        let Params { clients, queues, .. } = params;
+        if !(1..=30).contains(clients) || params.scripts.len() > 30 {
+            return Err(format!("clients {clients} and {} scripts: 1 to 30 are possible", params.scripts.len()));
+        }
+        if !(1..=100).contains(queues) {
+            return Err(format!("queues {queues}: 1 to 100 are possible"));
+        }
+        if params.prefetch == 0 {
+            return Err("prefetch 0: a refill that fetches nothing finds nothing; 1 or more is possible".into());
+        }
+        if params.lease == Span::ZERO {
+            return Err("lease 0s: a lease that is over as it begins; write a positive span".into());
+        }
+        if params.checkpoint > Span::ZERO && params.checkpoints > 0 {
+            return Err("checkpoints is for checkpoint 0s: else a timer begins them; leave it out".into());
+        }
+        if params.patience > Span::ZERO && params.give_ups > 0 {
+            return Err("give-ups is for patience 0s: else a timer ends a call; leave it out".into());
+        }
+        let first = workload::first_tasks(&params.tasks)?;
+        let scripts = params.scripts.iter().enumerate().map(|(index, script)| workload::script(index, script));
+        let scripts = scripts.collect::<Result<Vec<_>, _>>()?;
+        if !params.fifo && scripts.iter().flatten().any(workload::is_fifo) {
+            return Err("a script enqueues at `+`, where TaskMaster assigns the PID: that needs fifo = true".into());
+        }
+        Ok(TaskMaster { params: params.clone(), scripts, first, mutants })
+    }
+}

@@ -1,0 +1,146 @@
+//! The data store (§5.1): "individual rows, ordered; single writes are durable and atomic"; nothing more.
+//!
+//! A write is under way until it is delivered: it is then applied, and answered once it is durable. Those under way are applied in
+//! any order; one that is not answered may be lost, applied, or applied later, also after TaskMaster has started again, since what is
+//! under way outlives a crash of its sender. A cell has a timestamp, as Bigtable's have, which the writer gives: of several writes the
+//! one of the latest timestamp is shown, in whatever order they come.
+
+use std::collections::BTreeMap;
+
+use seedbed_model::{Canonical, Context, NodeId, Nonce, Part};
+
+use super::message::{Found, Message, Minimum, Observation, Read, Write};
+use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
+use super::{TaskMaster, mutants};
+
+/// What it holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Store {
+    tasks: Part<BTreeMap<Row, Cell<Option<Task>>>>,
+    log: Part<BTreeMap<Ticket, Atom>>,
+    counters: Part<BTreeMap<Queue, Cell<Counter>>>,
+    minimum: Part<Option<Cell<Minimum>>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Cell<T: Canonical> {
+    version: Ticket,
+    value: T,
+}
+
+impl Store {
+    /// With these tasks, available and counted.
+    pub fn new(first: &[Name]) -> Store {
+        // Before all that any incarnation writes.
+        let version = Ticket { incarnation: Nonce::first(1), number: 0 };
+        let mut store = Store::default();
+        for (queue, pid) in first {
+            let row = Row { queue: *queue, generation: 0, pid: *pid };
+            store.tasks.insert(row, Cell { version, value: Some(Task::available(0)) });
+            let cell = store.counters.entry(*queue).or_insert(Cell { version, value: Counter::default() });
+            cell.value.available += 1;
+            cell.value.last = cell.value.last.max(*pid);
+        }
+        store
+    }
+
+    /// A request.
+    pub fn on_message(&mut self, from: NodeId, message: Message, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        match message {
+            _ if self.is_dead(&message, rules) => cx.mark("store: too late to change anything"),
+            Message::Read { nonce, asker, read } => {
+                let found = self.read(read);
+                cx.send(from, Message::Found { nonce, asker, read, found });
+            }
+            Message::Write { nonce, version, write } => {
+                if self.is_of_the_past(nonce) {
+                    cx.mark("late-write");
+                }
+                let place = write.place();
+                self.write(version, write, rules, cx);
+                cx.send(from, Message::Written { nonce, version, place });
+            }
+            _ => cx.mark("message out of place"),
+        }
+    }
+
+    /// Whether it changes nothing, and nobody waits for the answer.
+    pub fn is_dead(&self, message: &Message, rules: &TaskMaster) -> bool {
+        match message {
+            Message::Read { nonce, .. } => self.is_of_the_past(*nonce),
+            // What lies before the minimum ticket is never read again: it is gone, and what comes of it goes.
+            Message::Write { version, write: Write::Log(_), .. } => {
+                self.minimum.as_ref().is_some_and(|cell| *version <= cell.value.ticket)
+            }
+            Message::Write { nonce, version, write } => {
+                self.is_of_the_past(*nonce) && !self.would_show(*version, write, rules)
+            }
+            _ => false,
+        }
+    }
+
+    fn is_of_the_past(&self, nonce: Nonce) -> bool {
+        self.minimum.as_ref().is_some_and(|cell| nonce < cell.value.owner)
+    }
+
+    fn would_show(&self, version: Ticket, write: &Write, rules: &TaskMaster) -> bool {
+        if rules.has(mutants::WRITES_AS_THEY_COME) {
+            return true;
+        }
+        let shown = match write {
+            Write::Task(row, _) => self.tasks.get(row).map(|cell| cell.version),
+            Write::Counter(queue, _) => self.counters.get(queue).map(|cell| cell.version),
+            Write::Minimum(_) => self.minimum.as_ref().map(|cell| cell.version),
+            Write::Log(_) => None,
+        };
+        shown.is_none_or(|shown| version > shown)
+    }
+
+    fn write(&mut self, version: Ticket, write: Write, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        if !self.would_show(version, &write, rules) {
+            return cx.mark("write of an earlier timestamp");
+        }
+        match write {
+            Write::Task(row, value) => {
+                self.tasks.insert(row, Cell { version, value });
+                cx.observe(Observation::Applied(row, value));
+            }
+            Write::Log(atom) => {
+                self.log.insert(version, atom);
+            }
+            Write::Counter(queue, value) => {
+                self.counters.insert(queue, Cell { version, value });
+            }
+            Write::Minimum(value) => {
+                *self.minimum = Some(Cell { version, value });
+                self.log.retain(|ticket, _| *ticket > value.ticket);
+            }
+        }
+    }
+
+    fn read(&self, read: Read) -> Found {
+        match read {
+            Read::Minimum => Found::Minimum(self.minimum.as_ref().map(|cell| cell.value)),
+            Read::Log(after) => {
+                let of_incarnation = self.log.iter().filter(|(ticket, _)| ticket.incarnation == after.incarnation);
+                let behind = of_incarnation.filter(|(ticket, _)| **ticket > after);
+                Found::Log(behind.map(|(ticket, atom)| (*ticket, atom.clone())).collect())
+            }
+            Read::Counters => Found::Counters(self.counters.iter().map(|(queue, cell)| (*queue, cell.value)).collect()),
+            Read::Row(row) => Found::Tasks(self.scan(row, row).collect()),
+            Read::Tasks { from, count } => {
+                let last = Row { pid: Pid(u32::MAX), ..from };
+                Found::Tasks(self.scan(from, last).take(count as usize).collect())
+            }
+            Read::Old(queue, generation) => {
+                let first = Row { queue, generation: 0, pid: Pid(0) };
+                let last = Row { queue, generation, pid: Pid(0) };
+                Found::Tasks(self.scan(first, last).filter(|(row, _)| *row != last).collect())
+            }
+        }
+    }
+
+    fn scan(&self, first: Row, last: Row) -> impl Iterator<Item = (Row, Task)> {
+        self.tasks.range(first..=last).filter_map(|(row, cell)| cell.value.map(|task| (*row, task)))
+    }
+}

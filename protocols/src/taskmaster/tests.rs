@@ -1,0 +1,76 @@
+//! What parameters and scripts are refused, and the pure parts. Whole runs are in `seedbed check taskmaster` and its scenarios.
+
+use seedbed_model::{Family, Mutants, Nonce, Span};
+
+use super::params::{Consistency, Params};
+use super::task::{Atom, Counter, Delta, Pid, Queue, Row, Task, Ticket};
+use super::{TaskMaster, mutants};
+
+fn refused(params: Params) -> String {
+    TaskMaster::build(&params, Mutants::none()).expect_err("it must be refused")
+}
+
+fn ticket(number: u32) -> Ticket {
+    Ticket { incarnation: Nonce::first(1), number }
+}
+
+#[test]
+fn parameters_that_make_no_sense_are_refused_with_what_would_be_right() {
+    let script = |text: &str| Params { scripts: vec![text.to_owned()], ..Params::default() };
+    let cases = [
+        (Params { clients: 0, ..Params::default() }, "1 to 30"),
+        (Params { queues: 0, ..Params::default() }, "1 to 100"),
+        (Params { prefetch: 0, ..Params::default() }, "1 or more"),
+        (Params { lease: Span::ZERO, ..Params::default() }, "positive"),
+        (Params { checkpoint: Span::secs(1), checkpoints: 1, ..Params::default() }, "leave it out"),
+        (Params { patience: Span::secs(1), give_ups: 1, ..Params::default() }, "leave it out"),
+        (Params { tasks: "0:+".into(), ..Params::default() }, "0:1"),
+        (script("enqueue 0:+"), "fifo = true"),
+        (script("enqueue 0"), "queue:pid"),
+        (script("enqueue 0:x"), "no number"),
+        (script("lease x0"), "one queue or more"),
+        (script("lease"), "one queue or more"),
+        (script("delete"), "one number"),
+        (script("sleep"), "known: enqueue"),
+    ];
+    for (params, advice) in cases {
+        let why = refused(params);
+        assert!(why.contains(advice), "{why}: it does not say {advice}");
+    }
+}
+
+#[test]
+fn every_strategy_is_built_with_each_mutant() {
+    for consistency in [Consistency::Causal, Consistency::Partial, Consistency::Strict] {
+        for mutant in mutants::MUTANTS {
+            let named = Mutants::named(mutants::MUTANTS, [mutant.name]).expect("it is known");
+            let params = Params { consistency, ..Params::default() };
+            assert!(TaskMaster::build(&params, named).is_ok(), "{}", mutant.name);
+        }
+    }
+}
+
+/// "Any update which occurred in the past with respect to the current value's time is rejected as a replay" (§5.3).
+#[test]
+fn a_counter_rejects_what_it_has_counted() {
+    let mut counter = Counter::default();
+    let one = Delta { available: 1, leased: 0, last: Pid(3) };
+    assert!(counter.count(ticket(1), one, false, true));
+    assert!(!counter.count(ticket(1), one, false, true));
+    assert_eq!((counter.available, counter.last), (1, Pid(3)));
+    assert!(counter.count(ticket(2), one, false, true));
+    assert!(!counter.count(ticket(1), one, false, true), "out of order is a replay too");
+    assert_eq!(counter.size(), 2);
+}
+
+#[test]
+fn an_atom_counts_what_its_rows_become() {
+    let row = Row { queue: Queue(0), generation: 0, pid: Pid(1) };
+    let moved = Row { queue: Queue(1), ..row };
+    let mut atom = Atom::default();
+    atom.change(row, Some(Task::available(0)), None);
+    atom.change(moved, None, Some(Task::available(0)));
+    let delta = |available, last| Delta { available, leased: 0, last: Pid(last) };
+    assert_eq!(atom.deltas[&Queue(0)], delta(-1, 0));
+    assert_eq!(atom.deltas[&Queue(1)], delta(1, 1));
+}

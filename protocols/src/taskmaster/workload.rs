@@ -1,0 +1,146 @@
+//! What clients do: scripts, or draws.
+//!
+//! A script is a list of operations, separated by `;`:
+//! - `enqueue 0:1 0:2 1:+`: in one update, tasks 1 and 2 of queue 0, and one of queue 1, which is FIFO
+//! - `lease 0 1 x2 <=5`: two tasks of queues 0 and 1, none behind 5
+//! - `work 0 x2 >1`: the same, and what was leased is dequeued, and enqueued in queue 1
+//! - `finish`, `renew`: what was leased is dequeued, or renewed
+//! - `delete 0`, `list 1`, `inspect 0`: deletes queue 0; lists queues of 1 task or more; statistics of queue 0
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use seedbed_model::{NodeId, OpId};
+
+use super::TaskMaster;
+use super::message::{Operation, Request, Update};
+use super::task::{Name, Pid, Queue};
+
+/// What the `index`-th client does.
+///
+/// # Errors
+/// What is no operation.
+pub fn script(index: usize, text: &str) -> Result<Vec<Operation>, String> {
+    let parts = text.split(';').map(str::trim).filter(|part| !part.is_empty());
+    parts.enumerate().map(|(op, part)| operation((index * 100 + op) as u32, part)).collect()
+}
+
+/// `queue:pid`, several.
+///
+/// # Errors
+/// What is none.
+pub fn first_tasks(text: &str) -> Result<Vec<Name>, String> {
+    let named = text.split_whitespace().map(|word| match task(word)? {
+        (queue, Some(pid)) => Ok((queue, pid)),
+        _ => Err(format!("task `{word}`: tasks that are there at first have PIDs, as in 0:1")),
+    });
+    named.collect()
+}
+
+/// Whether it leaves a PID to be assigned.
+pub fn is_fifo(operation: &Operation) -> bool {
+    let Operation::Call(Request::Update(update)) = operation else { return false };
+    update.enqueues.iter().any(|(_, pid, _)| pid.is_none())
+}
+
+fn operation(data: u32, text: &str) -> Result<Operation, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (verb, words) = (words[0], &words[1..]);
+    let one = |what: &str| match words {
+        [word] => number(word),
+        _ => Err(format!("`{text}`: {verb} is followed by {what}, one number")),
+    };
+    match verb {
+        "enqueue" if !words.is_empty() => {
+            let tasks = words.iter().map(|word| task(word).map(|(queue, pid)| (queue, pid, data)));
+            let enqueues = tasks.collect::<Result<_, _>>()?;
+            Ok(Operation::Call(Request::Update(Update { enqueues, ..Update::default() })))
+        }
+        "lease" => lease(words).map(|(request, _)| Operation::Call(request)),
+        "work" => lease(words).map(|(request, next)| Operation::Work(request, next)),
+        "finish" => Ok(Operation::Finish),
+        "renew" => Ok(Operation::Renew),
+        "delete" => Ok(Operation::Call(Request::Delete(Queue(one("a queue")?)))),
+        "inspect" => Ok(Operation::Call(Request::Inspect(Queue(one("a queue")?)))),
+        "list" => Ok(Operation::Call(Request::List(u32::from(one("the least size")?)))),
+        _ => Err(format!(
+            "`{text}` is no operation; known: enqueue Q:P…, lease Q… xN <=P, work Q… xN >Q, finish, renew, delete Q, list N, inspect Q"
+        )),
+    }
+}
+
+/// The queues, how many, up to where, and the queue behind.
+fn lease(words: &[&str]) -> Result<(Request, Option<Queue>), String> {
+    let (mut queues, mut count, mut most, mut next) = (BTreeSet::new(), 1, None, None);
+    for word in words {
+        if let Some(pid) = word.strip_prefix("<=") {
+            most = Some(Pid(number(pid)?));
+        } else if let Some(queue) = word.strip_prefix('>') {
+            next = Some(Queue(number(queue)?));
+        } else if let Some(many) = word.strip_prefix('x') {
+            count = number(many)?;
+        } else {
+            queues.insert(Queue(number(word)?));
+        }
+    }
+    if queues.is_empty() || count == 0 {
+        return Err("a lease is of one queue or more, and of one task or more: lease 0 x1".into());
+    }
+    Ok((Request::Lease { queues, count, most }, next))
+}
+
+fn task(word: &str) -> Result<(Queue, Option<Pid>), String> {
+    let (queue, pid) = word.split_once(':').ok_or(format!("`{word}` is no task; write queue:pid, as in 0:1 or 0:+"))?;
+    let pid = if pid == "+" { None } else { Some(Pid(number(pid)?)) };
+    Ok((Queue(number(queue)?), pid))
+}
+
+fn number<T: FromStr>(word: &str) -> Result<T, String> {
+    word.parse().map_err(|_| format!("`{word}` is no number, or too large"))
+}
+
+/// From how many PIDs clients draw.
+const PIDS: u32 = 8;
+
+impl TaskMaster {
+    pub(super) fn client_operation(&self, node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        let index = usize::from(node.0 - self.first_client().0);
+        match self.scripts.get(index) {
+            Some(script) => script[op.0 as usize].clone(),
+            None => self.drawn(node, op, draw),
+        }
+    }
+
+    fn drawn(&self, node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        let data = u32::from(node.0) * 1000 + op.0;
+        let queues = u32::from(self.params.queues);
+        let queue = |draw: &mut dyn FnMut(u32) -> u32| Queue(draw(queues) as u16);
+        match draw(16) {
+            0..=4 => {
+                let count = 1 + draw(3);
+                let enqueues = (0..count).map(|_| {
+                    let pid = Pid(1 + draw(PIDS));
+                    (queue(draw), (!self.params.fifo).then_some(pid), data)
+                });
+                Operation::Call(Request::Update(Update { enqueues: enqueues.collect(), ..Update::default() }))
+            }
+            5..=7 => {
+                let next = (!self.params.fifo && draw(2) == 0).then(|| queue(draw));
+                Operation::Work(self.drawn_lease(draw), next)
+            }
+            8..=10 => Operation::Call(self.drawn_lease(draw)),
+            11..=12 => Operation::Finish,
+            13 => Operation::Renew,
+            14 if draw(4) == 0 => Operation::Call(Request::Delete(queue(draw))),
+            14 => Operation::Call(Request::List(1)),
+            _ => Operation::Call(Request::Inspect(queue(draw))),
+        }
+    }
+
+    fn drawn_lease(&self, draw: &mut dyn FnMut(u32) -> u32) -> Request {
+        let count = 1 + draw(2);
+        let queues = (0..count).map(|_| Queue(draw(u32::from(self.params.queues)) as u16)).collect();
+        let most = (draw(4) == 0).then(|| Pid(1 + draw(PIDS)));
+        Request::Lease { queues, count: 1 + draw(2), most }
+    }
+}
