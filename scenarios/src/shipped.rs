@@ -9,6 +9,7 @@ use seedbed_protocols::fatlease::FaTLease;
 use seedbed_protocols::leasing::Leasing;
 use seedbed_protocols::paxos::group::ManagerGroup;
 use seedbed_protocols::seqpair::SeqPair;
+use seedbed_protocols::taskmaster::TaskMaster;
 use seedbed_protocols::zab::Zab;
 use seedbed_protocols::zookeeper::{ZooKeeper, recorded};
 
@@ -162,6 +163,11 @@ pub fn shipped() -> Registry {
                 "sessions"
             ],
             experiments["reads"]
+        ))
+        .with::<TaskMaster>(files!(
+            "../taskmaster",
+            check,
+            ["cap", "collisions", "crashes", "fifo", "partial", "storm", "strict"]
         ))
 }
 
