@@ -142,8 +142,7 @@ pub fn shipped() -> Registry {
                 "slow-snapshots",
                 "steady",
                 "torn-tails"
-            ],
-            experiments["broadcast"]
+            ]
         ))
         .with::<ZooKeeper>(files!(
             "../zookeeper",
@@ -160,8 +159,7 @@ pub fn shipped() -> Registry {
                 "restless",
                 "server-crash",
                 "sessions"
-            ],
-            experiments["reads"]
+            ]
         ))
 }
 

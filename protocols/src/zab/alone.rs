@@ -36,9 +36,15 @@ pub(super) struct Elections {
 /// See the module.
 pub(super) fn properties(params: &Params) -> Vec<Property> {
     let mut all = vec![
-        Property::always(BY_QUORUM, "who is found by votes has those of a quorum, of this election (fast leader election)"),
+        Property::always(
+            BY_QUORUM,
+            "who is found by votes has those of a quorum, of this election (fast leader election)",
+        ),
         Property::always(MOST_RECENT, "whose history is not behind those of a quorum (fast leader election)"),
-        Property::always(JOINS_WHO_LED, "who is found by answers has found before that it leads (fast leader election)"),
+        Property::always(
+            JOINS_WHO_LED,
+            "who is found by answers has found before that it leads (fast leader election)",
+        ),
         Property::sometimes("found", "a server finds its leader by votes"),
         Property::sometimes("found-apart", "two servers find different leaders in one election"),
     ];

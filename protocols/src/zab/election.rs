@@ -48,7 +48,8 @@ impl Looking {
     /// Whether the leader leads, and a quorum votes for it, in this election, or follows it, in any.
     fn has_settled(&self, vote: Vote, zab: &Zab) -> bool {
         let quorum = zab.quorum();
-        let leads = zab.has(JOINS_UNLED) || self.settled.get(&vote.leader).is_some_and(|(_, doing)| *doing == Doing::Leading);
+        let leads =
+            zab.has(JOINS_UNLED) || self.settled.get(&vote.leader).is_some_and(|(_, doing)| *doing == Doing::Leading);
         let followers = self.settled.values().filter(|(leader, _)| *leader == vote.leader).count();
         leads && (followers >= quorum || self.count(vote) >= quorum)
     }

@@ -7,9 +7,7 @@
 use seedbed_model::{Canonical, Context, Stream};
 
 use super::message::{Mode, Observation, Record, Tree, Txn, Zxid};
-use super::mutants::{
-    DIFF_FOR_SNAP, NO_SYNCHRONIZATION, NO_TRUNC, SNAPSHOT_OF_LOG, TRUNC_BEFORE_FSYNC, ZK_3642,
-};
+use super::mutants::{DIFF_FOR_SNAP, NO_SYNCHRONIZATION, NO_TRUNC, SNAPSHOT_OF_LOG, TRUNC_BEFORE_FSYNC, ZK_3642};
 use super::params::Disk;
 use super::{Params, Zab};
 

@@ -166,7 +166,9 @@ impl Monitor {
             Observation::Delivered(txn) => self.delivered(node, *txn, zab, watch),
             Observation::Looks if zab.is_timed() => drop(self.demands.leading.remove(&node)),
             Observation::Looks => {}
-            Observation::Voted { .. } | Observation::Found { .. } => self.elections.observe(node, observation, zab, watch),
+            Observation::Voted { .. } | Observation::Found { .. } => {
+                self.elections.observe(node, observation, zab, watch)
+            }
         }
     }
 

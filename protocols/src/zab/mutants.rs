@@ -105,7 +105,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "that a server which hears of a later election forgets the votes of its own (fast leader election)",
         Outcome::Falls("elected-by-quorum"),
     ),
-    mutant(FINALIZE_UNWAITED, "the wait for a better vote, finalizeWait (fast leader election)", Outcome::Falls("one-elected")),
+    mutant(
+        FINALIZE_UNWAITED,
+        "the wait for a better vote, finalizeWait (fast leader election)",
+        Outcome::Falls("one-elected"),
+    ),
     mutant(
         JOINS_UNLED,
         "that who is joined must say itself that it leads (fast leader election)",
@@ -116,7 +120,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "that a learner tries again to connect to a leader which has not found yet that it leads",
         Outcome::Falls("takeover"),
     ),
-    mutant(SILENT_KEPT, "the time after which a learner gives up a silent leader (syncLimit)", Outcome::Falls("led-again")),
+    mutant(
+        SILENT_KEPT,
+        "the time after which a learner gives up a silent leader (syncLimit)",
+        Outcome::Falls("led-again"),
+    ),
     mutant(NO_ABDICATION, "the comparison of a leader's history with those of its followers (Zab, phase 1)", LOST),
     mutant(
         HASTY_LEADER,

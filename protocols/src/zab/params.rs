@@ -125,9 +125,7 @@ impl Params {
         }
         let beside = self.transactions + operations + u32::from(*observers) + self.snapshot_every;
         let is_timed = self.progress > Span::ZERO || self.takeover > Span::ZERO;
-        if self.histories > 0
-            && (*election != Election::Fast || self.disk != Disk::None || beside > 0 || is_timed)
-        {
+        if self.histories > 0 && (*election != Election::Fast || self.disk != Disk::None || beside > 0 || is_timed) {
             return Err("histories: fast leader election is all there is; leave out all that is after it, and say disk \"none\"".into());
         }
         if self.agrees && (self.histories == 0 || self.elections != 1) {

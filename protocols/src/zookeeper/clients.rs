@@ -210,7 +210,9 @@ impl Server {
             cx.observe(Observation::InProcess(self.in_process() as u32));
         }
         match ask {
-            Ask::Write(write) => self.forward(from, number, Forwarded::Write(session, write, identities), zookeeper, cx),
+            Ask::Write(write) => {
+                self.forward(from, number, Forwarded::Write(session, write, identities), zookeeper, cx)
+            }
             Ask::Sync => self.forward(from, number, Forwarded::Sync, zookeeper, cx),
             Ask::Read { .. } => cx.mark("read-waited"),
             Ask::Auth(_) => {}

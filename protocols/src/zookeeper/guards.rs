@@ -41,7 +41,14 @@ impl Guards {
         self.proved.remove(&node);
     }
 
-    pub(super) fn asked(&mut self, node: NodeId, connection: Connection, number: u32, ask: &Ask, zookeeper: &ZooKeeper) {
+    pub(super) fn asked(
+        &mut self,
+        node: NodeId,
+        connection: Connection,
+        number: u32,
+        ask: &Ask,
+        zookeeper: &ZooKeeper,
+    ) {
         match ask {
             Ask::Auth(identity) => self.proved.entry(node).or_default().push(identity.clone()),
             Ask::Write(Write::SetData { .. }) if zookeeper.has_lists() => {

@@ -83,8 +83,13 @@ impl Leading {
         let request = |session, write, identities| Request { session, identities, write };
         match what {
             Forwarded::Open => {
-                let txn =
-                    self.propose(request(Session(Zxid::ZERO), Write::CreateSession, Vec::new()), Some(&asked), tree, zookeeper, cx);
+                let txn = self.propose(
+                    request(Session(Zxid::ZERO), Write::CreateSession, Vec::new()),
+                    Some(&asked),
+                    tree,
+                    zookeeper,
+                    cx,
+                );
                 self.owners.insert(txn.session, asked.connection);
                 self.heard(txn.session, zookeeper, cx);
             }

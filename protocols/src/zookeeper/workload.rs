@@ -151,7 +151,8 @@ impl ZooKeeper {
             },
             Workload::Load => {
                 let is_write = |draw: &mut dyn FnMut(u32) -> u32| draw(100) < self.params.writes;
-                let drawn = (0..self.params.batch).map(|_| if is_write(draw) { set("/a", node, op) } else { get(false) });
+                let drawn =
+                    (0..self.params.batch).map(|_| if is_write(draw) { set("/a", node, op) } else { get(false) });
                 Operation::Batch(drawn.collect())
             }
             Workload::Creates => {
@@ -190,8 +191,7 @@ fn acl_turn(is_first: bool, node: NodeId, op: OpId, turn: u32) -> Operation {
                 Acl { permissions: Permissions::READ, identity: Identity::anyone() },
                 Acl { permissions: Permissions::ALL, identity: ann.clone() },
             ];
-            let create =
-                Create { path: OWN.into(), data: String::new(), acl, ephemeral: false, sequential: false };
+            let create = Create { path: OWN.into(), data: String::new(), acl, ephemeral: false, sequential: false };
             vec![Ask::Auth(ann), Ask::Write(Write::Create(create))]
         }
         (false, 2) => vec![Ask::Auth(ann), own, read(Read::Acl(OWN.into()), false)],

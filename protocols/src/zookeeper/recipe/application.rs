@@ -85,7 +85,10 @@ impl Duty {
             }
             (
                 Duty::Assign { is_done },
-                Event::Answered(Ask::Read { read: Read::Children(path), .. }, Answer::Children { children: slaves, .. }),
+                Event::Answered(
+                    Ask::Read { read: Read::Children(path), .. },
+                    Answer::Children { children: slaves, .. },
+                ),
             ) if path == GROUP => {
                 *is_done = true;
                 if slaves.is_empty() {

@@ -160,9 +160,12 @@ impl Writer<'_> {
             Answer::Existence(Some(stat)) | Answer::Set(stat) => self.stat(stat),
             Answer::Many(answers) => answers.iter().map(|answer| self.part(answer)).collect(),
             Answer::Opened(session) => json!({ "session": self.session(*session) }),
-            Answer::Existence(None) | Answer::Deleted | Answer::Checked | Answer::Synced | Answer::Authenticated | Answer::Closed => {
-                Value::Null
-            }
+            Answer::Existence(None)
+            | Answer::Deleted
+            | Answer::Checked
+            | Answer::Synced
+            | Answer::Authenticated
+            | Answer::Closed => Value::Null,
         };
         ("ok", value)
     }
