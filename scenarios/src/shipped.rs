@@ -143,8 +143,7 @@ pub fn shipped() -> Registry {
                 "slow-snapshots",
                 "steady",
                 "torn-tails"
-            ],
-            experiments["broadcast"]
+            ]
         ))
         .with::<ZooKeeper>(files!(
             "../zookeeper",
@@ -161,8 +160,7 @@ pub fn shipped() -> Registry {
                 "restless",
                 "server-crash",
                 "sessions"
-            ],
-            experiments["reads"]
+            ]
         ))
         .with::<TaskMaster>(files!(
             "../taskmaster",

@@ -33,6 +33,8 @@ pub struct Broadcast {
     deposed: u32,
     /// Those that had not applied all when they said last how far they are.
     behind: BTreeMap<NodeId, u32>,
+    /// Where the leader had proposed more when it said so last: the last that was ordered then.
+    awaited: Option<Zxid>,
 }
 
 impl Broadcast {
@@ -58,8 +60,8 @@ impl Broadcast {
         }
     }
 
-    /// What was lost between a server and the broadcast is sent again, or is given up with the leader that proposed it. Links keep
-    /// the order of what they carry: what a server sent before it said how far it is has come, or never will.
+    /// What was lost between a server and the broadcast is sent again, or is given up with the leader that proposed it. What has not
+    /// come from one time that a server says how far it is to the next, for which it is on its way, never will.
     fn mend(&mut self, server: NodeId, round: Round, progress: Progress, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         let count = self.log.len() as u32;
         let was_behind = match progress.index < count {
@@ -69,7 +71,6 @@ impl Broadcast {
                 false
             }
         };
-        let is_last = |proposed: Zxid| proposed.epoch != self.epoch || proposed.counter == 0 || proposed <= self.last();
         if was_behind {
             cx.mark("delivery-lost");
             self.behind.remove(&server);
@@ -77,13 +78,15 @@ impl Broadcast {
         }
         if self.leader == Some(server) {
             match progress.proposed.filter(|_| progress.epoch == self.epoch) {
-                Some(proposed) if !is_last(proposed) => {
-                    cx.mark("proposal-lost");
-                    self.depose(cx);
-                    self.elect_any(zookeeper, cx);
-                }
                 Some(_) if !self.is_established => self.on_established(server, cx),
-                Some(_) => {}
+                Some(proposed) if proposed.counter > 0 && proposed > self.last() => {
+                    if self.awaited.replace(self.last()) == Some(self.last()) {
+                        cx.mark("proposal-lost");
+                        self.depose(cx);
+                        self.elect_any(zookeeper, cx);
+                    }
+                }
+                Some(_) => self.awaited = None,
                 None => cx.send(server, Message::Lead { round, epoch: self.epoch, index: count }),
             }
         } else if let (Some(leader), true) = (self.leader, self.is_established && progress.epoch < self.epoch) {
@@ -199,6 +202,7 @@ impl Broadcast {
         cx.mark(if self.epoch == 0 { "elected" } else { "re-elected" });
         self.epoch += 1;
         self.leader = Some(server);
+        self.awaited = None;
         self.is_established = false;
         let (epoch, index) = (self.epoch, self.log.len() as u32);
         cx.send(server, Message::Lead { round: self.members[&server], epoch, index });

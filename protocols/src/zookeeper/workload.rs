@@ -142,8 +142,8 @@ impl ZooKeeper {
                 _ => Operation::Batch(vec![Ask::Write(Write::CloseSession)]),
             },
             Workload::Broker => match turn % 4 {
-                0 => Operation::Join,
-                1 | 2 => Operation::Queue(Kind::Serve(turn % 4 == 2)),
+                0 | 2 => Operation::Queue(Kind::Serve(turn % 4 == 2)),
+                1 => Operation::Join,
                 _ => Operation::Batch(vec![
                     read(Read::Children(GROUP.into()), false),
                     read(Read::Exists(SHUTDOWN.into()), true),
