@@ -16,6 +16,8 @@ pub const GAP_AS_NONE: &str = "gap-as-none";
 pub const TICKETS_AGAIN: &str = "tickets-again";
 /// A recovery does not take the log over before it reads it.
 pub const LOG_UNFENCED: &str = "log-unfenced";
+/// The log is trimmed up to a minimum ticket that is on its way.
+pub const TRIMS_AHEAD: &str = "trims-ahead";
 /// The store shows the write that comes last.
 pub const WRITES_AS_THEY_COME: &str = "writes-as-they-come";
 /// A lease is answered before it is in the log.
@@ -68,6 +70,7 @@ pub const MUTANTS: &[Mutant] = &[
         "nothing-comes-back",
     ),
     falls(LOG_UNFENCED, "the taking over of the minimum ticket before the log is read (TA4)", "prefix-recovered"),
+    falls(TRIMS_AHEAD, "the trimming of the log up to minimum tickets alone that are durable", "acknowledged-kept"),
     falls(
         WRITES_AS_THEY_COME,
         "the tickets as timestamps of cells, against late writes of a dead incarnation (TA4)",
