@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use seedbed_model::Canonical;
 
 use super::task::{Name, Pid, Queue, Task};
+use super::{TaskMaster, mutants};
 
 /// What of the tasks is in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -74,6 +75,12 @@ pub struct Keeping {
     pub capacity: u32,
     /// A mutant: what is evicted does not lower the first missing PID.
     pub first_missing_stays: bool,
+}
+
+impl TaskMaster {
+    pub(super) fn keeping(&self) -> Keeping {
+        Keeping { capacity: self.params.cache, first_missing_stays: self.has(mutants::FIRST_MISSING_STAYS) }
+    }
 }
 
 impl Cache {

@@ -68,7 +68,9 @@ impl Node {
             return;
         }
         let ticket = self.log.ticket(writing.minimum);
-        let minimum = Minimum { owner: self.nonce, ticket };
+        let durable = self.log.ticket(self.log.minimum);
+        let trimmed = if rules.has(mutants::TRIMS_AHEAD) { ticket } else { durable };
+        let minimum = Minimum { owner: self.nonce, ticket, trimmed };
         self.write(self.version_of_minimum(ticket), Write::Minimum(minimum), rules, cx);
     }
 

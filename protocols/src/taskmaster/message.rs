@@ -145,6 +145,9 @@ pub struct Minimum {
     pub owner: Nonce,
     /// The ticket. All behind it of its incarnation's log is to be replayed, and nothing else.
     pub ticket: Ticket,
+    /// The log up to here is not needed any more: an earlier minimum, which is durable already. A minimum that is only on its way
+    /// may appear after a restart has looked for it, and before it is fenced: the restart then goes back behind it.
+    pub trimmed: Ticket,
 }
 
 /// What was read.

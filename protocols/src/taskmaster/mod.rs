@@ -17,7 +17,9 @@
 //!   that, and its locks are held until they are durable. To answer as soon as its own atom is in the log loses what was acknowledged
 //!   (`replies-unordered`), to free locks at the commit lets others read old rows (`locks-until-commit`).
 //! - TA2. The minimum ticket passes an atom once the atom's rows are durable and its deltas are in durable counters: a checkpoint takes
-//!   it down as it begins, and writes it after the counters (`minimum-past-pending`).
+//!   it down as it begins, and writes it after the counters (`minimum-past-pending`). The log is trimmed up to an earlier minimum, which
+//!   is durable already: one that is still under way at a crash may appear after the next incarnation has looked for it, and before that
+//!   one writes itself down with what it saw (`trims-ahead`; the simulator found it).
 //! - TA3. Tickets are numbers within an incarnation of the node, and each incarnation has a log of its own. What lies behind the first
 //!   gap as a node recovers was never acknowledged; once the node serves, its log is never read again, and no ticket is used twice. A
 //!   log that goes on with the number of the gap brings it back after a second crash (`tickets-again`).

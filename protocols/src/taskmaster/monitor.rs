@@ -189,13 +189,13 @@ impl Monitor {
                 watch.violated("one-by-one", format!("two operations change {name:?} at a time"));
             }
             let before = self.due.tasks.get(&name).copied();
-            if let Some(property) = fault(op.client, now, before, *after) {
-                let detail = format!("for {:?}, {name:?} goes from {before:?} to {after:?} at {now:?}", op.client);
-                watch.violated(property, detail);
-            }
             let floor = self.open.get(&op).and_then(|largest| largest.get(&row.queue)).copied().unwrap_or_default();
             if rules.params.fifo && before.is_none() && row.pid <= floor {
                 watch.violated("fifo-ids-grow", format!("{name:?} is assigned after {floor:?}"));
+            }
+            if let Some(property) = fault(op.client, now, before, *after) {
+                let detail = format!("for {:?}, {name:?} goes from {before:?} to {after:?} at {now:?}", op.client);
+                watch.violated(property, detail);
             }
         }
     }

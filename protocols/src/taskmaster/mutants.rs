@@ -16,6 +16,8 @@ pub const GAP_AS_NONE: &str = "gap-as-none";
 pub const TICKETS_AGAIN: &str = "tickets-again";
 /// A recovery does not take the log over before it reads it.
 pub const LOG_UNFENCED: &str = "log-unfenced";
+/// The log is trimmed up to a minimum ticket that is on its way.
+pub const TRIMS_AHEAD: &str = "trims-ahead";
 /// The store shows the write that comes last.
 pub const WRITES_AS_THEY_COME: &str = "writes-as-they-come";
 /// A lease is answered before it is in the log.
@@ -67,7 +69,8 @@ pub const MUTANTS: &[Mutant] = &[
         "a log of its own for each incarnation: what lies behind a gap is left for good (TA3)",
         "nothing-comes-back",
     ),
-    falls(LOG_UNFENCED, "the taking over of the minimum ticket before the log is read (TA4)", "prefix-recovered"),
+    falls(LOG_UNFENCED, "the taking over of the minimum ticket before the log is read (TA4)", "counters-exact"),
+    falls(TRIMS_AHEAD, "the trimming of the log up to minimum tickets alone that are durable", "acknowledged-kept"),
     falls(
         WRITES_AS_THEY_COME,
         "the tickets as timestamps of cells, against late writes of a dead incarnation (TA4)",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Span};
 
-use super::cache::{Cache, Keeping};
+use super::cache::Cache;
 use super::checkpoint::Checkpoint;
 use super::locks::{Lock, Locks, Mode};
 use super::log::Log;
@@ -393,9 +393,3 @@ impl Node {
 
 /// In place of the number of an operation's readings, once it was answered.
 pub(super) const ACKNOWLEDGED: u32 = u32::MAX;
-
-impl TaskMaster {
-    pub(super) fn keeping(&self) -> Keeping {
-        Keeping { capacity: self.params.cache, first_missing_stays: self.has(mutants::FIRST_MISSING_STAYS) }
-    }
-}

@@ -35,8 +35,8 @@ pub enum Phase {
         /// Once they are there.
         counters: Option<Vec<(Queue, Counter)>>,
     },
-    /// It writes what was committed. These are not durable yet.
-    Replaying(BTreeSet<(Ticket, Place)>, Ticket),
+    /// It writes what was committed, from behind the first of two tickets up to the second. These are not durable yet.
+    Replaying(BTreeSet<(Ticket, Place)>, Ticket, Ticket),
     /// It begins its own log, behind this ticket.
     Beginning(Ticket),
     /// It is ready.
@@ -74,7 +74,7 @@ impl Node {
             return self.scan(after, rules, cx);
         }
         self.phase = Phase::Fencing(after);
-        self.write(own, Write::Minimum(Minimum { owner: self.nonce, ticket: after }), rules, cx);
+        self.write(own, Write::Minimum(Minimum { owner: self.nonce, ticket: after, trimmed: after }), rules, cx);
     }
 
     fn scan(&mut self, after: Ticket, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
@@ -117,7 +117,7 @@ impl Node {
             cx.mark("replayed");
         }
         let places = writes.iter().map(|(ticket, write)| (*ticket, write.place())).collect();
-        self.phase = Phase::Replaying(places, end);
+        self.phase = Phase::Replaying(places, after, end);
         for (version, write) in writes {
             self.write(version, write, rules, cx);
         }
@@ -126,16 +126,18 @@ impl Node {
 
     /// Once all that was committed is durable.
     fn begin_log(&mut self, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let Phase::Replaying(places, end) = &self.phase else { return };
+        let Phase::Replaying(places, after, end) = &self.phase else { return };
         if !places.is_empty() {
             return;
         }
+        let after = *after;
         let ticket = match rules.has(mutants::TICKETS_AGAIN) {
             true => *end,
             false => Ticket { incarnation: self.nonce, number: 0 },
         };
         self.phase = Phase::Beginning(ticket);
-        let minimum = Minimum { owner: self.nonce, ticket };
+        let trimmed = if rules.has(mutants::TRIMS_AHEAD) { ticket } else { after };
+        let minimum = Minimum { owner: self.nonce, ticket, trimmed };
         self.write(self.version_of_minimum(ticket), Write::Minimum(minimum), rules, cx);
     }
 
@@ -156,7 +158,7 @@ impl Node {
                 let after = *after;
                 self.scan(after, rules, cx);
             }
-            (Phase::Replaying(places, _), _) => {
+            (Phase::Replaying(places, ..), _) => {
                 places.remove(&(version, place));
                 self.begin_log(rules, cx);
             }

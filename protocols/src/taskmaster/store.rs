@@ -68,9 +68,9 @@ impl Store {
     pub fn is_dead(&self, message: &Message, rules: &TaskMaster) -> bool {
         match message {
             Message::Read { nonce, .. } => self.is_of_the_past(*nonce),
-            // What lies before the minimum ticket is never read again: it is gone, and what comes of it goes.
+            // What is trimmed is never read again: it is gone, and what comes of it goes.
             Message::Write { version, write: Write::Log(_), .. } => {
-                self.minimum.as_ref().is_some_and(|cell| *version <= cell.value.ticket)
+                self.minimum.as_ref().is_some_and(|cell| *version <= cell.value.trimmed)
             }
             Message::Write { nonce, version, write } => {
                 self.is_of_the_past(*nonce) && !self.would_show(*version, write, rules)
@@ -113,7 +113,7 @@ impl Store {
             }
             Write::Minimum(value) => {
                 *self.minimum = Some(Cell { version, value });
-                self.log.retain(|ticket, _| *ticket > value.ticket);
+                self.log.retain(|ticket, _| *ticket > value.trimmed);
             }
         }
     }
