@@ -165,7 +165,7 @@ pub fn shipped() -> Registry {
         .with::<TaskMaster>(files!(
             "../taskmaster",
             check,
-            ["cap", "collisions", "crashes", "fifo", "partial", "storm", "strict"]
+            ["burst", "cap", "collisions", "crashes", "fifo", "partial", "storm", "strict"]
         ))
 }
 
