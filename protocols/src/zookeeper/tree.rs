@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::{Canonical, Encoder, Mutants, encoding, hash};
 
-use super::acl::{self, Acl, Identity, Permissions};
+use super::acl::{self, Identity, Permissions};
 use super::mutants::{
     EPHEMERALS_STAY, RELATIVE_SET, ZK_3125_STALE_PZXID, ZK_3145_SESSION_WITHOUT_PATHS, ZK_3249_REVERTED_COUNTS,
 };
