@@ -36,6 +36,8 @@ pub const REFILLS_TOGETHER: &str = "refills-together";
 pub const GENERATION_UNNAMED: &str = "generation-unnamed";
 /// The cache keeps the tasks of a deleted queue.
 pub const CACHE_OUTLIVES_QUEUE: &str = "cache-outlives-queue";
+/// The data store is asked once.
+pub const ASKS_ONCE: &str = "asks-once";
 /// Leases are given of leased tasks.
 pub const LEASES_THE_LEASED: &str = "leases-the-leased";
 /// A lease that has run out is renewed.
@@ -77,6 +79,7 @@ pub const MUTANTS: &[Mutant] = &[
         "acknowledged-kept",
     ),
     falls(LEASE_UNPERSISTED, "the wait for the log before a lease is answered (§5.2)", "acknowledged-kept"),
+    falls(ASKS_ONCE, "the asking again of what the data store has not answered", "operations-end"),
     falls(LOCKS_AS_NAMED, "the lock hierarchy (§5.5)", "every-operation-ends"),
     falls(IDS_UNLOCKED, "the write locks on PIDs (§5.5)", "one-by-one"),
     falls(LOCKS_UNTIL_COMMIT, "holding locks until rows are durable (§5.5)", "one-by-one"),

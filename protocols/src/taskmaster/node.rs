@@ -364,7 +364,7 @@ impl Node {
     }
 
     fn ask(&mut self, question: Question, message: Message, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        if rules.params.retry > Span::ZERO {
+        if rules.params.retry > Span::ZERO && !rules.has(mutants::ASKS_ONCE) {
             self.unanswered.insert(question, message.clone());
             if !cx.is_armed(&Timer::Retry) {
                 cx.set(Timer::Retry, rules.params.retry);
