@@ -139,9 +139,6 @@ pub fn certify(registry: &Registry, protocol: &str, params: &str, settings: &str
     seeds.map(steps).sum()
 }
 
-/// Seeds of a scenario that are looked at for a fall.
-const SEED_COUNT: u64 = 60;
-
 /// How many falls are shrunk, at most.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
@@ -149,8 +146,10 @@ pub struct Sample {
     pub mutants: usize,
     /// Scenarios of each mutant.
     pub scenarios: usize,
-    /// Seeds of each scenario.
+    /// Falls in each scenario.
     pub falls: usize,
+    /// Seeds that are looked at for them.
+    pub seeds: u64,
     /// Steps of each run: what a try costs.
     pub steps: u64,
 }
@@ -179,7 +178,7 @@ pub fn shrink_minimally(registry: &Registry, protocol: &str, sample: Sample) -> 
             !run.violations.is_empty()
         };
         let falling = quick.iter().map(|scenario| {
-            let seeds = (0..SEED_COUNT).filter(|seed| falls(scenario, *seed)).take(sample.falls);
+            let seeds = (0..sample.seeds).filter(|seed| falls(scenario, *seed)).take(sample.falls);
             (scenario, seeds.collect::<Vec<u64>>())
         });
         for (scenario, seeds) in falling.filter(|(_, seeds)| !seeds.is_empty()).take(sample.scenarios) {

@@ -40,20 +40,20 @@ fn shrunk(sample: Sample) -> Vec<String> {
 
 #[test]
 fn a_fall_of_each_property_shrinks_to_a_minimal_run() {
-    let shrunk = shrunk(Sample { mutants: 1, scenarios: 1, falls: 1, steps: 250 });
+    let shrunk = shrunk(Sample { mutants: 1, scenarios: 1, falls: 1, seeds: 20, steps: 250 });
     assert!(shrunk.len() >= 15, "these properties fall in the simulator: {shrunk:#?}");
 }
 
 #[test]
 #[ignore = "shrinks a run of each mutant: minutes: .ci/run --full, in its step sweeps"]
 fn a_fall_of_each_mutant_shrinks_to_a_minimal_run() {
-    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: 1, falls: 1, steps: u64::MAX });
+    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: 1, falls: 1, seeds: 60, steps: u64::MAX });
     assert!(shrunk.len() > 50, "{shrunk:#?}");
 }
 
 #[test]
 #[ignore = "shrinks some hundred runs: minutes: .ci/run --full, in its step sweeps"]
 fn falls_of_each_mutant_in_every_scenario_shrink_to_minimal_runs() {
-    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: usize::MAX, falls: 3, steps: u64::MAX });
+    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: usize::MAX, falls: 3, seeds: 60, steps: u64::MAX });
     assert!(shrunk.len() > 50, "{shrunk:#?}");
 }
