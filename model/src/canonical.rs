@@ -557,7 +557,7 @@ fn map<K: Ord, V>(items: Vec<(K, V)>) -> BTreeMap<K, V> {
 
 macro_rules! canonical_tuple {
     ($($name:ident)*) => {
-        #[allow(non_snake_case, unused_variables)] // The generic names double as bindings.
+        #[allow(non_snake_case, unused_variables, reason = "the generic names double as bindings, and () has none")]
         impl<$($name: Canonical),*> Canonical for ($($name,)*) {
             #[inline]
             fn encode(&self, out: &mut Encoder) {

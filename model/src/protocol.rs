@@ -579,6 +579,13 @@ pub struct Mutant {
     pub outcome: Outcome,
 }
 
+impl Mutant {
+    /// A mutant under which a property falls.
+    pub const fn falls(name: &'static str, removes: &'static str, property: &'static str) -> Mutant {
+        Mutant { name, removes, outcome: Outcome::Falls(property) }
+    }
+}
+
 /// The declared outcome of a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {

@@ -1,6 +1,6 @@
 //! What each mechanism is there for, and what must come of it without it.
 
-use seedbed_model::{Mutant, Outcome};
+use seedbed_model::Mutant;
 
 /// An operation is answered once it is in the log, whatever is missing before it.
 pub const REPLIES_UNORDERED: &str = "replies-unordered";
@@ -51,50 +51,66 @@ pub const COLLAPSES_INTO_LEASED: &str = "collapses-into-leased";
 /// Leases in progress do not count as leased.
 pub const CAP_COUNTS_DURABLE: &str = "cap-counts-durable";
 
-const fn falls(name: &'static str, removes: &'static str, property: &'static str) -> Mutant {
-    Mutant { name, removes, outcome: Outcome::Falls(property) }
-}
-
 /// All of them.
 pub const MUTANTS: &[Mutant] = &[
-    falls(REPLIES_UNORDERED, "the wait for all earlier tickets before a reply (§5.3; TA1)", "acknowledged-kept"),
-    falls(COUNTS_UNORDERED, "the counting of deltas in the order of tickets (§5.3; TA7)", "counters-exact"),
-    falls(COUNTS_REPLAYS, "the tickets of deltas, by which replays are told (§5.3)", "counters-exact"),
-    falls(
+    Mutant::falls(
+        REPLIES_UNORDERED,
+        "the wait for all earlier tickets before a reply (§5.3; TA1)",
+        "acknowledged-kept",
+    ),
+    Mutant::falls(COUNTS_UNORDERED, "the counting of deltas in the order of tickets (§5.3; TA7)", "counters-exact"),
+    Mutant::falls(COUNTS_REPLAYS, "the tickets of deltas, by which replays are told (§5.3)", "counters-exact"),
+    Mutant::falls(
         MINIMUM_PAST_PENDING,
         "the wait for rows before the minimum ticket passes them (§5.3; TA2)",
         "acknowledged-kept",
     ),
-    falls(GAP_AS_NONE, "the end of the committed part at the first gap (§5.3)", "prefix-recovered"),
-    falls(
+    Mutant::falls(GAP_AS_NONE, "the end of the committed part at the first gap (§5.3)", "prefix-recovered"),
+    Mutant::falls(
         TICKETS_AGAIN,
         "a log of its own for each incarnation: what lies behind a gap is left for good (TA3)",
         "nothing-comes-back",
     ),
-    falls(LOG_UNFENCED, "the taking over of the minimum ticket before the log is read (TA4)", "counters-exact"),
-    falls(TRIMS_AHEAD, "the trimming of the log up to minimum tickets alone that are durable", "acknowledged-kept"),
-    falls(
+    Mutant::falls(LOG_UNFENCED, "the taking over of the minimum ticket before the log is read (TA4)", "counters-exact"),
+    Mutant::falls(
+        TRIMS_AHEAD,
+        "the trimming of the log up to minimum tickets alone that are durable",
+        "acknowledged-kept",
+    ),
+    Mutant::falls(
         WRITES_AS_THEY_COME,
         "the tickets as timestamps of cells, against late writes of a dead incarnation (TA4)",
         "acknowledged-kept",
     ),
-    falls(LEASE_UNPERSISTED, "the wait for the log before a lease is answered (§5.2)", "acknowledged-kept"),
-    falls(ASKS_ONCE, "the asking again of what the data store has not answered", "operations-end"),
-    falls(LOCKS_AS_NAMED, "the lock hierarchy (§5.5)", "every-operation-ends"),
-    falls(IDS_UNLOCKED, "the write locks on PIDs (§5.5)", "one-by-one"),
-    falls(LOCKS_UNTIL_COMMIT, "holding locks until rows are durable (§5.5)", "one-by-one"),
-    falls(FIRST_MISSING_STAYS, "the lowering of the first missing PID on an eviction (§5.4)", "cache-hides-nothing"),
-    falls(
+    Mutant::falls(LEASE_UNPERSISTED, "the wait for the log before a lease is answered (§5.2)", "acknowledged-kept"),
+    Mutant::falls(ASKS_ONCE, "the asking again of what the data store has not answered", "operations-end"),
+    Mutant::falls(LOCKS_AS_NAMED, "the lock hierarchy (§5.5)", "every-operation-ends"),
+    Mutant::falls(IDS_UNLOCKED, "the write locks on PIDs (§5.5)", "one-by-one"),
+    Mutant::falls(LOCKS_UNTIL_COMMIT, "holding locks until rows are durable (§5.5)", "one-by-one"),
+    Mutant::falls(
+        FIRST_MISSING_STAYS,
+        "the lowering of the first missing PID on an eviction (§5.4)",
+        "cache-hides-nothing",
+    ),
+    Mutant::falls(
         REFILLS_TOGETHER,
         "the write lock on the queue of a refill, which makes it the only one (§5.4.2, §5.5)",
         "cache-hides-nothing",
     ),
-    falls(GENERATION_UNNAMED, "the generation in a row's name (§5.2)", "nothing-comes-back"),
-    falls(CACHE_OUTLIVES_QUEUE, "the forgetting of a deleted queue's cached tasks (§5.2)", "cache-hides-nothing"),
-    falls(LEASES_THE_LEASED, "the look at a task's lease (§3.3)", "leased-to-one"),
-    falls(RENEWS_EXPIRED, "the refusal of renewals that come too late (§3.3)", "renewed-in-time"),
-    falls(DEQUEUES_OF_OTHERS, "the look at who holds a task that is to be dequeued (TA5)", "holder-dequeues"),
-    falls(FIFO_FORGETS, "the last PID of a FIFO queue in its counter (§3.2)", "fifo-ids-grow"),
-    falls(COLLAPSES_INTO_LEASED, "the note on a leased task that it was enqueued again (TA6)", "enqueued-then-done"),
-    falls(CAP_COUNTS_DURABLE, "the counting of leases in progress for the cap (§6.1)", "leased-within-cap"),
+    Mutant::falls(GENERATION_UNNAMED, "the generation in a row's name (§5.2)", "nothing-comes-back"),
+    Mutant::falls(
+        CACHE_OUTLIVES_QUEUE,
+        "the forgetting of a deleted queue's cached tasks (§5.2)",
+        "cache-hides-nothing",
+    ),
+    Mutant::falls(LEASES_THE_LEASED, "the look at a task's lease (§3.3)", "leased-to-one"),
+    Mutant::falls(RENEWS_EXPIRED, "the refusal of renewals that come too late (§3.3)", "renewed-in-time"),
+    Mutant::falls(DEQUEUES_OF_OTHERS, "the look at who holds a task that is to be dequeued (TA5)", "holder-dequeues"),
+    Mutant::falls(FIFO_FORGETS, "the last PID of a FIFO queue in its counter (§3.2)", "fifo-ids-grow"),
+    Mutant::falls(
+        COLLAPSES_INTO_LEASED,
+        "the note on a leased task that it was enqueued again (TA6)",
+        "enqueued-then-done",
+    ),
+    Mutant::falls(CAP_COUNTS_DURABLE, "the counting of leases in progress for the cap (§6.1)", "leased-within-cap"),
 ];

@@ -53,7 +53,7 @@ pub(super) enum ClientState {
     Opening,
     /// It has seen more than this server has, or this server knows of no leader.
     Waiting(Greeting),
-    /// It has this session, if the leader says so.
+    /// It has the session, if the leader says so.
     Validating(Session, Greeting),
     /// It is served.
     Served(Session),

@@ -114,9 +114,9 @@ pub struct Entry {
 pub enum Forwarded {
     /// A client wants a session.
     Open,
-    /// A client with this session is here now.
+    /// A client with the session is here now.
     Revalidate(Session),
-    /// A write in this session, of who is all of these.
+    /// A write in the session, of who is all of these.
     Write(Session, Write, Vec<Identity>),
     /// A sync.
     Sync,
@@ -147,7 +147,7 @@ pub enum ToServer {
 /// To a client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub enum ToClient {
-    /// In this session.
+    /// In the session.
     Connected(Session),
     /// To the request of this number.
     Answer(u32, Answer),
@@ -326,7 +326,7 @@ pub enum Decision {
     Elect(NodeId),
     /// At the broadcast: who leads is not heard of any more.
     Depose,
-    /// At the leader: nothing was heard of this session for too long.
+    /// At the leader: nothing was heard of the session for too long.
     Expire(Session),
     /// At a server: its snapshot reads the next node.
     Scan,
@@ -379,7 +379,7 @@ pub enum Observation {
         /// What the server had applied.
         zxid: Zxid,
     },
-    /// A client is served, in this session.
+    /// A client is served, in the session.
     Connected {
         /// Which.
         session: Session,

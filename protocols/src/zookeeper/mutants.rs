@@ -91,90 +91,134 @@ pub const ZK_3145_SESSION_WITHOUT_PATHS: &str = "zk-3145-session-without-paths";
 /// A replayed create sets its parent's counts back.
 pub const ZK_3249_REVERTED_COUNTS: &str = "zk-3249-reverted-counts";
 
-const fn falls(name: &'static str, removes: &'static str, property: &'static str) -> Mutant {
-    Mutant { name, removes, outcome: Outcome::Falls(property) }
-}
-
 /// See the module.
 pub const MUTANTS: &[Mutant] = &[
-    falls(RELATIVE_SET, "absolute versions in transactions, which may come twice (§4.1, §4.3)", "replicas-agree"),
-    falls(PRESENT_STATE, "the processor's view of outstanding transactions (§4.1)", "one-by-one"),
-    falls(SEQUENCE_FROM_CHILDREN, "the parent's count of creations behind sequential names (§2.1)", "numbers-once"),
-    falls(EPHEMERALS_STAY, "the deletion of ephemeral nodes with their session (§2.1)", "ephemerals-with-session"),
-    falls(READS_OVERTAKE, "a read's wait for the client's earlier writes (§2.3)", "fifo-client-order"),
-    falls(
+    Mutant::falls(
+        RELATIVE_SET,
+        "absolute versions in transactions, which may come twice (§4.1, §4.3)",
+        "replicas-agree",
+    ),
+    Mutant::falls(PRESENT_STATE, "the processor's view of outstanding transactions (§4.1)", "one-by-one"),
+    Mutant::falls(
+        SEQUENCE_FROM_CHILDREN,
+        "the parent's count of creations behind sequential names (§2.1)",
+        "numbers-once",
+    ),
+    Mutant::falls(
+        EPHEMERALS_STAY,
+        "the deletion of ephemeral nodes with their session (§2.1)",
+        "ephemerals-with-session",
+    ),
+    Mutant::falls(READS_OVERTAKE, "a read's wait for the client's earlier writes (§2.3)", "fifo-client-order"),
+    Mutant::falls(
         REPLIES_AT_ONCE,
         "the wait of a write's answer until the server delivers the transaction (§4.2)",
         "linearizable-writes",
     ),
-    falls(WATCH_AFTER_STATE, "the order of a notification and the answers after it (§4.4)", "watch-before-state"),
-    falls(WATCHES_STAY, "that a client that moves sets its watches again (§4.4)", "watch-before-state"),
-    falls(
+    Mutant::falls(
+        WATCH_AFTER_STATE,
+        "the order of a notification and the answers after it (§4.4)",
+        "watch-before-state",
+    ),
+    Mutant::falls(WATCHES_STAY, "that a client that moves sets its watches again (§4.4)", "watch-before-state"),
+    Mutant::falls(
         SEEN_BEFORE_EVENTS,
         "that a client counts as seen what answers say alone: events of the same state may still be behind (§4.4)",
         "watch-before-state",
     ),
-    falls(STALE_SERVER, "a server's comparison of its zxid with what the client has seen (§4.4)", "never-back"),
-    falls(SYNC_WITHOUT_FLUSH, "a sync's way through the leader (§4.4)", "sync-sees-all"),
-    falls(
+    Mutant::falls(STALE_SERVER, "a server's comparison of its zxid with what the client has seen (§4.4)", "never-back"),
+    Mutant::falls(SYNC_WITHOUT_FLUSH, "a sync's way through the leader (§4.4)", "sync-sees-all"),
+    Mutant::falls(
         LATE_VALIDATION,
         "a server's look at whether a session that was open for the leader is over by now (§2.1)",
         "served-while-open",
     ),
-    falls(IDENTITIES_UNFORWARDED, "who asks, in what a server passes on to the leader", "acl-obeyed"),
-    falls(IDENTITIES_LEFT, "that a client which moves proves again who it is", "acl-obeyed"),
-    falls(ACL_UNCHECKED, "the look at a node's access-control list", "acl-obeyed"),
-    falls(LONG_TAKEN, "the limit of a request's length (§4: \"a maximum of 1MB of data by default\")", "data-bounded"),
-    falls(UNTHROTTLED, "the throttling of requests (§5.1)", "throttled"),
-    falls(
+    Mutant::falls(IDENTITIES_UNFORWARDED, "who asks, in what a server passes on to the leader", "acl-obeyed"),
+    Mutant::falls(IDENTITIES_LEFT, "that a client which moves proves again who it is", "acl-obeyed"),
+    Mutant::falls(ACL_UNCHECKED, "the look at a node's access-control list", "acl-obeyed"),
+    Mutant::falls(
+        LONG_TAKEN,
+        "the limit of a request's length (§4: \"a maximum of 1MB of data by default\")",
+        "data-bounded",
+    ),
+    Mutant::falls(UNTHROTTLED, "the throttling of requests (§5.1)", "throttled"),
+    Mutant::falls(
         PLACES_UNNAMED,
         "the session's name in a place of the queue, by which a client finds its own again (§2.4)",
         "mutual-exclusion",
     ),
-    falls(SESSIONS_UNENDED, "the end of a session that is not heard of for its timeout (§4.4)", "expiry-in-time"),
-    falls(SESSIONS_UNCOUNTED, "that a new leader counts the timeouts of all sessions anew (§4.4)", "expiry-in-time"),
-    falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "lock-in-order"),
-    falls(
+    Mutant::falls(
+        SESSIONS_UNENDED,
+        "the end of a session that is not heard of for its timeout (§4.4)",
+        "expiry-in-time",
+    ),
+    Mutant::falls(
+        SESSIONS_UNCOUNTED,
+        "that a new leader counts the timeouts of all sessions anew (§4.4)",
+        "expiry-in-time",
+    ),
+    Mutant::falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "lock-in-order"),
+    Mutant::falls(
         LOCK_UNCHECKED,
         "step 6 of the lock: who was just before may have abandoned its request, and others wait before it (§2.4)",
         "lock-in-order",
     ),
-    falls(LOCK_SORTS_NAMES, "that the queue is in the order of sequence numbers (§2.4)", "lock-in-order"),
-    falls(FILE_OF_ANYONE, "the look at whose a lock file is that was there already (§2.4)", "mutual-exclusion"),
-    falls(LOCK_HERDS, "step 4 of the lock, by which each waits for the one just before it (§2.4)", "no-herd"),
-    falls(READS_PAST_WRITERS, "steps 3 and 4 of the read lock: a writer before it counts (§2.4)", "lock-in-order"),
-    falls(WRITES_PAST_READERS, "steps 3 and 4 of the write lock: a reader before it counts (§2.4)", "lock-in-order"),
+    Mutant::falls(LOCK_SORTS_NAMES, "that the queue is in the order of sequence numbers (§2.4)", "lock-in-order"),
+    Mutant::falls(FILE_OF_ANYONE, "the look at whose a lock file is that was there already (§2.4)", "mutual-exclusion"),
+    Mutant::falls(LOCK_HERDS, "step 4 of the lock, by which each waits for the one just before it (§2.4)", "no-herd"),
+    Mutant::falls(
+        READS_PAST_WRITERS,
+        "steps 3 and 4 of the read lock: a writer before it counts (§2.4)",
+        "lock-in-order",
+    ),
+    Mutant::falls(
+        WRITES_PAST_READERS,
+        "steps 3 and 4 of the write lock: a reader before it counts (§2.4)",
+        "lock-in-order",
+    ),
     Mutant {
         name: READERS_QUEUE,
         removes: "steps 3 and 4 of the read lock: a reader before it does not count (§2.4)",
         outcome: Outcome::Unreachable("shared"),
     },
-    falls(PUBLISHES_UNLOOKED, "the look at who is before, of a client that is to lead (§2.4)", "leader-is-first"),
-    falls(BARRIER_UNCOUNTED, "the wait for the ready child of a barrier (§2.4)", "barrier-is-full"),
-    falls(BARRIER_LEFT_ALONE, "the wait until all have removed their children of a barrier (§2.4)", "barrier-outlasts"),
-    falls(CONFIGURATION_STAYS_READY, "the deletion of ready before a change (§2.3)", "configuration-is-whole"),
-    falls(READY_UNWATCHED, "the watch on ready while the configuration is read (§2.3)", "configuration-is-whole"),
-    falls(MEMBERS_STAY, "the EPHEMERAL flag of members (§2.4)", "members-live"),
-    falls(MEMBERS_UNSYNCED, "the sync before a list that is to be of now (§2.3)", "members-all-seen"),
-    falls(RENDEZVOUS_UNFILLED, "the wait for the update of a rendezvous (§2.4)", "rendezvous-is-filled"),
-    falls(COMMANDS_UNLED, "a master's wait for the lead before it commands (§3)", "commanded-by-leader"),
-    falls(DECIDES_OWN, "the look at what was created before (§2)", "consensus"),
-    falls(
+    Mutant::falls(
+        PUBLISHES_UNLOOKED,
+        "the look at who is before, of a client that is to lead (§2.4)",
+        "leader-is-first",
+    ),
+    Mutant::falls(BARRIER_UNCOUNTED, "the wait for the ready child of a barrier (§2.4)", "barrier-is-full"),
+    Mutant::falls(
+        BARRIER_LEFT_ALONE,
+        "the wait until all have removed their children of a barrier (§2.4)",
+        "barrier-outlasts",
+    ),
+    Mutant::falls(CONFIGURATION_STAYS_READY, "the deletion of ready before a change (§2.3)", "configuration-is-whole"),
+    Mutant::falls(
+        READY_UNWATCHED,
+        "the watch on ready while the configuration is read (§2.3)",
+        "configuration-is-whole",
+    ),
+    Mutant::falls(MEMBERS_STAY, "the EPHEMERAL flag of members (§2.4)", "members-live"),
+    Mutant::falls(MEMBERS_UNSYNCED, "the sync before a list that is to be of now (§2.3)", "members-all-seen"),
+    Mutant::falls(RENDEZVOUS_UNFILLED, "the wait for the update of a rendezvous (§2.4)", "rendezvous-is-filled"),
+    Mutant::falls(COMMANDS_UNLED, "a master's wait for the lead before it commands (§3)", "commanded-by-leader"),
+    Mutant::falls(DECIDES_OWN, "the look at what was created before (§2)", "consensus"),
+    Mutant::falls(
         ZK_1208_CREATE_AFTER_CLOSE,
         "that a session which is closing is closed to what comes behind (ZOOKEEPER-1208)",
         "one-by-one",
     ),
-    falls(
+    Mutant::falls(
         ZK_1624_LOST_ROLLBACK,
         "the restoring of what was outstanding before a refused multi (ZOOKEEPER-1624)",
         "one-by-one",
     ),
-    falls(
+    Mutant::falls(
         ZK_3125_STALE_PZXID,
         "the parent's pzxid in a deletion that comes again and finds no node (ZOOKEEPER-3125)",
         "replicas-agree",
     ),
-    falls(
+    Mutant::falls(
         ZK_3145_SESSION_WITHOUT_PATHS,
         "the list of what a session's end deletes, in its transaction (ZOOKEEPER-3145)",
         "replicas-agree",
@@ -186,7 +230,7 @@ pub const MUTANTS: &[Mutant] = &[
             "what it sets back, a later transaction sets right, where deletions that come again reach the parent",
         ),
     },
-    falls(
+    Mutant::falls(
         MOVED_UNCHECKED,
         "the leader's comparison of a write's connection with the session's latest",
         "fifo-client-order",
