@@ -22,6 +22,7 @@ pub mod record;
 pub mod script;
 pub mod serial;
 pub mod signature;
+pub mod tape;
 pub mod text;
 pub mod time;
 pub mod trace;
