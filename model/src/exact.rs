@@ -9,6 +9,7 @@
 //! - [`replay_exact`]: a whole script, strictly: what cannot happen any more is where it drifted;
 //! - [`exact`]: a script of an explorer's world as it really happens.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use derive_where::derive_where;
@@ -174,6 +175,8 @@ pub struct ExactReplayed {
     pub replayed: Replayed,
     /// `does[i]`: what nodes did in step `i`, each effect by name, to be compared.
     pub does: Vec<Vec<String>>,
+    /// Marks taken and goals reached, each with how often.
+    pub reached: BTreeMap<&'static str, u64>,
 }
 
 /// Runs an exact script. Stops where a property falls, and at the first step that cannot happen.
@@ -211,7 +214,7 @@ pub fn replay_exact<P: Protocol>(protocol: &P, script: &ExactScript<P>) -> Exact
     let owed = eventual.map(|property| property.name).filter(|name| protocol.owes(&playback.world.monitor, name));
     replayed.owed = owed.collect();
     replayed.violations = playback.world.violations;
-    ExactReplayed { replayed, does }
+    ExactReplayed { replayed, does, reached: playback.world.reached }
 }
 
 /// A step in words. `names[i]` is node `i`'s.

@@ -5,17 +5,22 @@
 //! promises are tested deterministically. What a node takes in can be taped, and tapes joined into a run
 //! ([`seedbed_model::tape`]), which replays as any other.
 //!
-//! - `wire`: frames; `streams`: records in files;
+//! - `wire`: frames; `streams`: records in files; `folder`, `memory`: disks;
 //! - `machine`: one node, without anything around it; `links`: its connections; `driver`: its loop;
 //! - `clock`: the two clocks of a machine;
-//! - `cluster`: what a cluster is, as a file; `tapes`: tapes as files.
+//! - `cluster`: what a cluster is, as a file; `tapes`: tapes as files; `command`: nodes and clusters as processes;
+//! - `promises`: what every driver of a node promises.
 
 pub mod clock;
 pub mod cluster;
+#[cfg(not(madsim))]
+pub mod command;
 pub mod driver;
+#[cfg(not(madsim))]
+pub mod folder;
 pub mod links;
-pub mod memory;
 pub mod machine;
+pub mod memory;
 pub mod promises;
 pub mod streams;
 pub mod tapes;

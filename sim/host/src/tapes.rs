@@ -1,7 +1,7 @@
 //! Tapes as files: JSON Lines, a node a file.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use seedbed_model::tape::{Tape, TapeLine};
@@ -15,17 +15,31 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Appends to the file at `path`, which is made if it is not there. A last line that was cut short is
-    /// taken out.
+    /// Appends to the file at `path`, which is made if it is not there. A last line that was cut short is taken out. With
+    /// the last that is left, if there is one.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn open(path: &Path) -> io::Result<Writer> {
-        let text = std::fs::read(path).unwrap_or_default();
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        file.set_len(whole as u64)?;
-        Ok(Writer { file, line: Vec::new() })
+    /// If it cannot be read or written, or its last line is none.
+    pub fn open(path: &Path) -> io::Result<(Writer, Option<TapeLine>)> {
+        let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+        let mut end = file.metadata()?.len();
+        let mut tail = Vec::new();
+        // From the end backward, until a whole line is there.
+        let mut from = end;
+        while from > 0 && tail.iter().filter(|byte| **byte == b'\n').count() < 2 {
+            from = from.saturating_sub(CHUNK);
+            file.seek(SeekFrom::Start(from))?;
+            tail.clear();
+            file.read_to_end(&mut tail)?;
+        }
+        let whole = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        end -= (tail.len() - whole) as u64;
+        file.set_len(end)?;
+        let last = tail[..whole].split(|byte| *byte == b'\n').rev().find(|line| !line.is_empty());
+        let last = last.map(serde_json::from_slice).transpose().map_err(|why| {
+            io::Error::other(format!("{}: the last line is no step: {why}", path.display()))
+        })?;
+        Ok((Writer { file, line: Vec::new() }, last))
     }
 
     /// Writes a line.
@@ -40,16 +54,26 @@ impl Writer {
     }
 }
 
-/// Reads a tape's text. A last line without its end was cut short by a kill: nothing of its step was seen, and it is left
+/// How much is read at once, to find the last line [B].
+const CHUNK: u64 = 1 << 16;
+
+/// Reads the tape at `path`, whose name is the file's without its end.
+///
+/// # Errors
+/// If it cannot be read; on a line that is none: which, from 1, and why.
+pub fn load(path: &Path) -> Result<Tape, String> {
+    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let text = std::fs::read_to_string(path).map_err(|why| format!("{}: {why}", path.display()))?;
+    read(&text).map(|lines| Tape { name, lines }).map_err(|(line, why)| format!("{}:{line}: {why}", path.display()))
+}
+
+/// Reads a tape's lines. A last one without its end was cut short by a kill: nothing of its step was seen, and it is left
 /// out.
 ///
 /// # Errors
 /// On a line that is none: which, from 1, and why.
-pub fn read(name: &str, text: &str) -> Result<Tape, String> {
-    let mut lines = Vec::new();
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        let Some(line) = line.strip_suffix('\n') else { break };
-        lines.push(serde_json::from_str(line).map_err(|why| format!("{name}, line {}: {why}", index + 1))?);
-    }
-    Ok(Tape { name: name.to_owned(), lines })
+pub fn read(text: &str) -> Result<Vec<TapeLine>, (usize, String)> {
+    let whole = text.split_inclusive('\n').map_while(|line| line.strip_suffix('\n'));
+    let lines = whole.enumerate();
+    lines.map(|(index, line)| serde_json::from_str(line).map_err(|why| (index + 1, why.to_string()))).collect()
 }
