@@ -85,6 +85,19 @@ pub struct Joined<P: Protocol> {
     pub began: u64,
 }
 
+/// Reads a tape's lines. A last one without its end was cut short by a kill: nothing of its step was seen, and it is left
+/// out. `parse` reads the JSON of one.
+///
+/// # Errors
+/// On a line that is none: which, from 1, and why.
+pub fn read<E: std::fmt::Display>(
+    text: &str,
+    parse: impl Fn(&str) -> Result<TapeLine, E>,
+) -> Result<Vec<TapeLine>, (usize, String)> {
+    let whole = text.split_inclusive('\n').map_while(|line| line.strip_suffix('\n'));
+    whole.enumerate().map(|(index, line)| parse(line).map_err(|why| (index + 1, why.to_string()))).collect()
+}
+
 /// Joins tapes.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::explore::{self, Aids, Bounds, Progress, Stats, Strategy, Verdict};
+use seedbed_model::tape::Tape;
 use seedbed_model::{
     ExactReplayed, Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, Span, TraceStep,
     Violation, replay_exact,
@@ -23,6 +24,7 @@ use crate::moment::{self, Origin};
 use crate::params;
 use crate::pin::PinnedScript;
 use crate::shrunken::{self, Shrunken};
+use crate::taped::{self, JoinedRun};
 use crate::written;
 
 /// What makes a protocol of a family, and what is judged beside it.
@@ -153,6 +155,8 @@ pub(crate) trait Face: Send + Sync {
     fn serve(&self, setup: &Setup, bounds: &Bounds, address: Address) -> Result<(), String>;
     /// Replays named choices. `Err` on parameters; a choice that can no longer be read is a drift.
     fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<ExactReplayed, String>;
+    /// Joins the tapes of real nodes, and replays the run. `Err` if they are none of this setup's.
+    fn join(&self, setup: &Setup, tapes: &[Tape]) -> Result<JoinedRun, String>;
     fn sweep(
         &self,
         setup: &Setup,
@@ -309,6 +313,9 @@ impl<F: Family> Face for FamilyFace<F> {
             exact.replayed.drift = exact.replayed.drift.or(unread);
         }
         Ok(exact)
+    }
+    fn join(&self, setup: &Setup, tapes: &[Tape]) -> Result<JoinedRun, String> {
+        taped::joined(&Self::build(setup)?, tapes)
     }
     fn sweep(
         &self,

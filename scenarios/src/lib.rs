@@ -44,6 +44,7 @@ mod shipped;
 mod shrinking;
 mod shrunken;
 mod stopwatch;
+mod taped;
 pub mod testing;
 mod written;
 

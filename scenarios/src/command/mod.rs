@@ -6,6 +6,7 @@ mod experiment;
 mod explore;
 mod flags;
 mod history;
+mod host;
 mod list;
 mod merge;
 mod mutants;
@@ -73,6 +74,10 @@ enum Verb {
     Merge(merge::Args),
     /// Writes a campaign over many machines for an engine that exists: shards and merge
     Emit(emit::Args),
+    /// Runs one node of a protocol on real sockets and files
+    Node(host::Args),
+    /// Runs a whole cluster on loopback, kills and restarts its nodes, and checks what they did
+    Cluster(host::Args),
 }
 
 /// The whole program of a crate with protocols of its own: reads the command line, does what it says, and ends with
@@ -138,6 +143,8 @@ fn dispatch(registry: &Registry, command: &str, verb: &Verb, console: &mut Conso
         Verb::Plan(args) => plan::run(registry, command, args, console),
         Verb::Merge(args) => merge::run(args, console),
         Verb::Emit(args) => emit::run(registry, command, args, console),
+        Verb::Node(args) => host::run("node", args),
+        Verb::Cluster(args) => host::run("cluster", args),
     }
 }
 

@@ -13,12 +13,13 @@ use super::run::scenarios;
 use crate::campaign::words_of;
 use crate::console::{Console, probe, write_file};
 use crate::exit::{self, BadInput};
-use crate::face::{Face, Traced};
+use crate::face::{Face, Setup, Traced};
 use crate::history::writer::HistoryFile;
 use crate::library::{self, Library, Scenario};
 use crate::pin::{FORMAT, Pin, Seeded};
 use crate::pinned;
 use crate::registry::{Registry, Unlike};
+use crate::taped;
 
 /// A run of more steps is pinned as its seed: its digest tells whether it is the same.
 const STEP_COUNT_MAX: usize = 20_000;
@@ -26,7 +27,8 @@ const STEP_COUNT_MAX: usize = 20_000;
 /// Flags of `replay`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// A scenario (with --seed), a file that --trace wrote, or a recording of a real system: JSON Lines, `.jsonl`
+    /// A scenario (with --seed), a file that --trace wrote, the folder of a cluster that ran, or a recording of a real
+    /// system: JSON Lines, `.jsonl`
     what: String,
     /// The seed: a number, or a commit's 40 hexadecimal digits
     #[arg(long, value_name = "SEED", env = "SEEDBED_SEED")]
@@ -120,6 +122,7 @@ pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Conso
             replay_recording(registry, args, console)
         }
         None if Path::new(&args.what).is_file() => replay_pin(registry, args, console),
+        None if taped::is_cluster(Path::new(&args.what)) => replay_cluster(registry, args, console),
         None if registry.names().contains(&args.what.split('/').next().unwrap_or_default()) => {
             Err(BadInput::flag(format!("{}: a scenario is replayed from a seed; add --seed N", args.what)))
         }
@@ -292,6 +295,53 @@ fn replay_recording(registry: &Registry, args: &Args, console: &mut Console<'_>)
         }
         Err(Unlike::Malformed(why)) => Err(BadInput::flag(why)),
     }
+}
+
+/// Replays what the nodes of a cluster taped, as one run.
+fn replay_cluster(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    let folder = Path::new(&args.what);
+    let file = folder.join(taped::FILE);
+    let refused = |why: String| BadInput::file(&file.display().to_string(), why);
+    let cluster = taped::cluster(folder)?;
+    let face = registry.entry(&cluster.protocol).map_err(|error| refused(error.to_string()))?.face.as_ref();
+    let own = Setup { params: cluster.params, mutants: cluster.mutants, history: None };
+    let setup = args.variation.of_pin(face, own)?;
+    let described = face.describe(&setup).map_err(refused)?;
+    let joined = face.join(&setup, &taped::tapes(folder)?).map_err(|why| BadInput::flag(format!("{}: {why}", args.what)))?;
+    show(args, &described.nodes, &joined.replayed.trace, console)?;
+    let fell = joined.replayed.violations.first();
+    if let Some(path) = &args.trace {
+        let pin = Pin {
+            format: FORMAT,
+            protocol: face.name().to_owned(),
+            story: fell.map(|violation| violation.detail.clone()).unwrap_or_default(),
+            fixed: false,
+            place: format!("{}, on sockets", args.what),
+            revision: args.work.revision.clone(),
+            violation: fell.map(|violation| violation.property.clone()),
+            digest: format!("{:016x}", joined.replayed.digest),
+            mutants: setup.mutants.clone(),
+            params: setup.params.clone(),
+            history: None,
+            script: Some(joined.script.clone()),
+            seeded: None,
+        };
+        write_file(path, &pin.text()?)?;
+    }
+    let steps = number::grouped(joined.step_count as u64);
+    let (words, code) = match (fell, &joined.drift) {
+        (Some(violation), _) => {
+            let words = words_of(&described.properties, &violation.property);
+            let code = exit::of_fall(&described.properties, &violation.property);
+            (format!("{} fell: {words}\n    {}", violation.property, violation.detail), code)
+        }
+        (None, Some((step, why))) => (format!("drifted at step {}: {why}", step + 1), exit::DRIFTED),
+        (None, None) => (format!("same: {steps} steps replayed as they were taped; no property fell"), exit::EXPECTED),
+    };
+    if args.format == Format::Text {
+        console.say(&format!("\n{words}\n"))?;
+    }
+    Ok(code)
 }
 
 fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use seedbed_model::tape::{Tape, TapeLine};
+use seedbed_model::tape::{Tape, TapeLine, read};
 
 /// Appends lines to a file, each by one write: a process that is killed has written whole lines but perhaps the last. What
 /// the machine itself loses, when its power fails, is not promised.
@@ -64,16 +64,6 @@ const CHUNK: u64 = 1 << 16;
 pub fn load(path: &Path) -> Result<Tape, String> {
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let text = std::fs::read_to_string(path).map_err(|why| format!("{}: {why}", path.display()))?;
-    read(&text).map(|lines| Tape { name, lines }).map_err(|(line, why)| format!("{}:{line}: {why}", path.display()))
-}
-
-/// Reads a tape's lines. A last one without its end was cut short by a kill: nothing of its step was seen, and it is left
-/// out.
-///
-/// # Errors
-/// On a line that is none: which, from 1, and why.
-pub fn read(text: &str) -> Result<Vec<TapeLine>, (usize, String)> {
-    let whole = text.split_inclusive('\n').map_while(|line| line.strip_suffix('\n'));
-    let lines = whole.enumerate();
-    lines.map(|(index, line)| serde_json::from_str(line).map_err(|why| (index + 1, why.to_string()))).collect()
+    let lines = read(&text, |line| serde_json::from_str(line));
+    lines.map(|lines| Tape { name, lines }).map_err(|(line, why)| format!("{}:{line}: {why}", path.display()))
 }

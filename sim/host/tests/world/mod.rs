@@ -34,7 +34,7 @@ pub struct Campaign<P> {
     pub down: Duration,
     /// How long a sync takes.
     pub sync: Duration,
-    /// Whether links are cut too, where the world can.
+    /// Whether links are cut and nodes paused too, where the world can.
     pub cuts: bool,
 }
 
@@ -131,12 +131,22 @@ pub async fn campaign<P: Protocol>(campaign: Campaign<P>, seed: u64) -> Outcome 
     while clock::now() < until {
         tokio::time::sleep(part(world.campaign.kill_every, &mut draw)).await;
         let node = killable[draw(killable.len() as u64) as usize];
-        if world.campaign.cuts && draw(2) == 0 {
-            let other = draw(world.names.len() as u64) as usize;
-            world.places[node].cut(&world.places[other], true);
-            tokio::time::sleep(part(world.campaign.kill_every, &mut draw)).await;
-            world.places[node].cut(&world.places[other], false);
-            continue;
+        match if world.campaign.cuts { draw(4) } else { 3 } {
+            // One direction of a link; of a TCP connection, that stops what goes the other way too.
+            0 => {
+                let other = draw(world.names.len() as u64) as usize;
+                world.places[node].cut(&world.places[other], true);
+                tokio::time::sleep(part(world.campaign.kill_every, &mut draw)).await;
+                world.places[node].cut(&world.places[other], false);
+                continue;
+            }
+            1 => {
+                world.places[node].pause(true);
+                tokio::time::sleep(part(world.campaign.kill_every, &mut draw)).await;
+                world.places[node].pause(false);
+                continue;
+            }
+            _ => {}
         }
         world.kill(node, &mut draw).await;
         tokio::time::sleep(part(world.campaign.down, &mut draw)).await;
@@ -263,6 +273,13 @@ mod place {
             Handle::current().restart(self.handle.id());
         }
 
+        pub fn pause(&self, pause: bool) {
+            match pause {
+                true => Handle::current().pause(self.handle.id()),
+                false => Handle::current().resume(self.handle.id()),
+            }
+        }
+
         pub fn cut(&self, other: &Place, cut: bool) {
             let net = NetSim::current();
             match cut {
@@ -303,6 +320,8 @@ mod place {
         }
 
         pub fn cut(&self, _: &Place, _: bool) {}
+
+        pub fn pause(&self, _: bool) {}
     }
 
     pub async fn addresses(count: usize) -> Vec<SocketAddr> {
