@@ -118,6 +118,15 @@ impl<P: Protocol> Playback<P> {
         })
     }
 
+    /// Something happens at `at` [ns] in a system that is not ours: the properties see it, and no node of the world steps. Time
+    /// never goes back: what is said too late happens now. Stops where a property falls on the way there.
+    pub fn witness(&mut self, at: u64, node: NodeId, event: &Event<P>) {
+        self.pass(Span(at.saturating_sub(self.world.driver.now)));
+        if self.world.violations.is_empty() {
+            self.world.show(node, event);
+        }
+    }
+
     /// Time passes, from end to end of timers and deadlines, which lapse each at its own instant: those of an instant node
     /// by node, in the order in which they were set, deadlines last. Stops where a property falls.
     fn pass(&mut self, span: Span) {

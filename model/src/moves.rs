@@ -3,7 +3,7 @@
 use crate::canonical::Canonical;
 use crate::exact::Move;
 use crate::host::Local;
-use crate::name::NodeId;
+use crate::name::{NodeId, OpId};
 use crate::plain::Envelope;
 use crate::protocol::{Effect, Event, Protocol};
 use crate::text::{TextReader, TextWriter, Unreadable};
@@ -183,6 +183,31 @@ fn read<P: Protocol>(input: &mut TextReader<'_>) -> Result<Move<P>, Unreadable> 
             Choice::At(node, local(verb, input)?)
         }
     }))
+}
+
+/// The event whose text it is, as [`effect_text`] writes what a node shows: `started`, `crashed`, `healed`, `observed X`,
+/// `invoked 0: X`, `responded 0: X`. The end of a deadline is no event of a node's.
+///
+/// # Errors
+/// If it is none's.
+pub fn event_of<P: Protocol>(text: &str, names: &[String]) -> Result<Event<P>, Unreadable> {
+    let mut input = TextReader::new(text, names);
+    let event = event(&mut input)?;
+    if input.is_done() { Ok(event) } else { Err(input.unreadable("expected nothing more")) }
+}
+
+const EVENTS: [&str; 6] = ["started", "crashed", HEALED, "observed", "invoked", "responded"];
+
+fn event<P: Protocol>(input: &mut TextReader<'_>) -> Result<Event<P>, Unreadable> {
+    Ok(match input.word()? {
+        "started" => Event::Started,
+        "crashed" => Event::Crashed,
+        HEALED => Event::Healed,
+        "observed" => Event::Observed(P::Observation::read(input)?),
+        "invoked" => Event::Invoked(OpId(input.number()?), detail(input)?),
+        "responded" => Event::Responded(OpId(input.number()?), detail(input)?),
+        other => return Err(input.unknown("event", other, &EVENTS)),
+    })
 }
 
 fn ends(input: &mut TextReader<'_>) -> Result<(NodeId, NodeId), Unreadable> {

@@ -15,10 +15,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::NodeClock;
-use crate::exact::{ExactScript, ExactStep, Move};
+use crate::exact::{ExactScript, ExactStep, Move, Playback};
 use crate::host::{Kept, Local};
 use crate::moves;
 use crate::name::{NodeId, Stream};
+use crate::property::Violation;
 use crate::protocol::Protocol;
 use crate::time::Span;
 use crate::world::Choice;
@@ -73,6 +74,61 @@ pub struct Unjoinable {
     pub line: usize,
     /// What was found, and what would be right.
     pub why: String,
+}
+
+/// What a node of a system that is not ours shows, as its log has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ObservedLine {
+    /// When, on a clock that all lines share [ns].
+    pub at: u64,
+    /// Which node.
+    pub node: String,
+    /// What, as [`moves::event_of`] reads it: `observed Holds(..)`.
+    pub event: String,
+}
+
+/// What the properties say of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Witnessed {
+    /// The property that fell, and after which line, from 0.
+    pub fell: Option<(usize, Violation)>,
+    /// Marks and goals reached, each with how often.
+    pub reached: BTreeMap<&'static str, u64>,
+}
+
+/// Judges what the nodes of a system that is not ours showed, in the order in which it happened. `until`: how long the log
+/// goes on after its last line [ns], for promises in bounded time.
+///
+/// # Errors
+/// On a line that is none of this protocol's, or earlier than the one before: which, from 0, and why.
+pub fn witness<P: Protocol>(
+    protocol: &P,
+    lines: &[ObservedLine],
+    until: Option<u64>,
+) -> Result<Witnessed, (usize, String)> {
+    let names = protocol.nodes();
+    let mut playback = Playback::new(protocol, false, &[]);
+    let began = lines.first().map_or(0, |line| line.at);
+    let mut fell = None;
+    for (index, line) in lines.iter().enumerate() {
+        let node = names.iter().position(|name| *name == line.node).map(|node| NodeId(node as u16));
+        let node =
+            node.ok_or_else(|| (index, format!("no node is called `{}`; they are {}", line.node, names.join(", "))))?;
+        let event = moves::event_of::<P>(&line.event, &names).map_err(|why| (index, why.to_string()))?;
+        let at = line.at.checked_sub(began).filter(|at| *at >= playback.world.driver.now);
+        let at = at.ok_or_else(|| (index, "earlier than the line before; sort the log by `at`".to_owned()))?;
+        playback.witness(at, node, &event);
+        if let Some(violation) = playback.world.violations.first() {
+            fell = Some((index, violation.clone()));
+            break;
+        }
+    }
+    if let (None, Some(until)) = (&fell, until) {
+        playback.take(&ExactStep::of(Choice::Elapse(Span(until)))).map_err(|why| (lines.len(), why.to_string()))?;
+        fell = playback.world.violations.first().map(|violation| (lines.len(), violation.clone()));
+    }
+    Ok(Witnessed { fell, reached: playback.world.reached })
 }
 
 /// All tapes as one run.

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use seedbed_model::explore::{self, Aids, Bounds, Progress, Stats, Strategy, Verdict};
-use seedbed_model::tape::Tape;
+use seedbed_model::tape::{self, ObservedLine, Tape, Witnessed};
 use seedbed_model::{
     ExactReplayed, Family, Kind, Mutant, Mutants, Property, Protocol, Replayed, Script, Signature, Span, TraceStep,
     Violation, replay_exact,
@@ -157,6 +157,14 @@ pub(crate) trait Face: Send + Sync {
     fn replay(&self, setup: &Setup, script: &PinnedScript) -> Result<ExactReplayed, String>;
     /// Joins the tapes of real nodes, and replays the run. `Err` if they are none of this setup's.
     fn join(&self, setup: &Setup, tapes: &[Tape]) -> Result<JoinedRun, String>;
+    /// Judges what nodes of another system showed; it goes on for `until` [ns] after the last line. An error names the line,
+    /// from 0, or none if the parameters make no sense.
+    fn witness(
+        &self,
+        setup: &Setup,
+        lines: &[ObservedLine],
+        until: Option<u64>,
+    ) -> Result<Witnessed, (Option<usize>, String)>;
     fn sweep(
         &self,
         setup: &Setup,
@@ -316,6 +324,15 @@ impl<F: Family> Face for FamilyFace<F> {
     }
     fn join(&self, setup: &Setup, tapes: &[Tape]) -> Result<JoinedRun, String> {
         taped::joined(&Self::build(setup)?, tapes)
+    }
+    fn witness(
+        &self,
+        setup: &Setup,
+        lines: &[ObservedLine],
+        until: Option<u64>,
+    ) -> Result<Witnessed, (Option<usize>, String)> {
+        let protocol = Self::build(setup).map_err(|why| (None, why))?;
+        tape::witness(&protocol, lines, until).map_err(|(line, why)| (Some(line), why))
     }
     fn sweep(
         &self,

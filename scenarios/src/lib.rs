@@ -32,6 +32,7 @@ mod keeping;
 mod kill;
 mod library;
 mod moment;
+mod observed;
 mod params;
 mod pin;
 mod pinned;

@@ -42,7 +42,8 @@ pub(crate) fn tapes(folder: &Path) -> Result<Vec<Tape>, BadInput> {
     let folder = folder.join("tapes");
     let refused = |why: std::io::Error| BadInput::flag(format!("{}: {why}", folder.display()));
     let entries = std::fs::read_dir(&folder).map_err(refused)?;
-    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(refused)?;
+    let mut paths =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(refused)?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     paths.sort();
     if paths.is_empty() {

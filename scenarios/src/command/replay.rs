@@ -16,6 +16,7 @@ use crate::exit::{self, BadInput};
 use crate::face::{Face, Setup, Traced};
 use crate::history::writer::HistoryFile;
 use crate::library::{self, Library, Scenario};
+use crate::observed;
 use crate::pin::{FORMAT, Pin, Seeded};
 use crate::pinned;
 use crate::registry::{Registry, Unlike};
@@ -280,10 +281,13 @@ fn replay_recording(registry: &Registry, args: &Args, console: &mut Console<'_>)
             "{file}: a recording is compared as it is; leave out the flags, which are of runs of ours"
         )));
     }
+    let source = library::read(Path::new(file))?;
+    if observed::is_log(&source.text) {
+        return judge_log(registry, file, &source.text, console);
+    }
     let Some(comparison) = registry.comparison else {
         return Err(BadInput::flag(format!("{file}: no protocol here compares recordings of a real system")));
     };
-    let source = library::read(Path::new(file))?;
     match comparison(file, &source.text) {
         Ok(compared) => {
             console.say(&format!("{file}: agrees: {compared}\n"))?;
@@ -297,6 +301,34 @@ fn replay_recording(registry: &Registry, args: &Args, console: &mut Console<'_>)
     }
 }
 
+/// Judges what the nodes of a system that is not ours showed.
+fn judge_log(registry: &Registry, file: &str, text: &str, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    let log = observed::read(file, text)?;
+    let heading = |why: String| BadInput::flag(format!("{file}:1: {why}"));
+    let face = registry.entry(&log.heading.observes).map_err(|error| heading(error.to_string()))?.face.as_ref();
+    let setup = Setup { params: log.heading.params, ..Setup::default() };
+    let described = face.describe(&setup).map_err(heading)?;
+    let until = log.heading.goes_on.map(|span| span.0);
+    let witnessed = face.witness(&setup, &log.lines, until).map_err(|(line, why)| match line {
+        Some(line) => BadInput::flag(format!("{file}:{}: {why}", line + 2)),
+        None => heading(why),
+    })?;
+    let events = number::counted(log.lines.len() as u64, "event");
+    let Some((line, violation)) = witnessed.fell else {
+        let reached: Vec<String> = witnessed.reached.iter().map(|(goal, count)| format!("{goal} {count}")).collect();
+        let reached = if reached.is_empty() { "no goal".to_owned() } else { reached.join(", ") };
+        console.say(&format!("{file}: {events} of {}: no property fell; reached: {reached}\n", face.name()))?;
+        return Ok(exit::EXPECTED);
+    };
+    let words = words_of(&described.properties, &violation.property);
+    let at = match log.lines.len() {
+        count if line >= count => "after the last line".to_owned(),
+        _ => format!("at line {}", line + 2),
+    };
+    console.say(&format!("{file}: {} fell {at}: {words}\n    {}\n", violation.property, violation.detail))?;
+    Ok(exit::of_fall(&described.properties, &violation.property))
+}
+
 /// Replays what the nodes of a cluster taped, as one run.
 fn replay_cluster(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     let folder = Path::new(&args.what);
@@ -307,7 +339,8 @@ fn replay_cluster(registry: &Registry, args: &Args, console: &mut Console<'_>) -
     let own = Setup { params: cluster.params, mutants: cluster.mutants, history: None };
     let setup = args.variation.of_pin(face, own)?;
     let described = face.describe(&setup).map_err(refused)?;
-    let joined = face.join(&setup, &taped::tapes(folder)?).map_err(|why| BadInput::flag(format!("{}: {why}", args.what)))?;
+    let joined =
+        face.join(&setup, &taped::tapes(folder)?).map_err(|why| BadInput::flag(format!("{}: {why}", args.what)))?;
     show(args, &described.nodes, &joined.replayed.trace, console)?;
     let fell = joined.replayed.violations.first();
     if let Some(path) = &args.trace {
@@ -329,13 +362,14 @@ fn replay_cluster(registry: &Registry, args: &Args, console: &mut Console<'_>) -
         write_file(path, &pin.text()?)?;
     }
     let steps = number::grouped(joined.step_count as u64);
-    let (words, code) = match (fell, &joined.drift) {
-        (Some(violation), _) => {
+    let (words, code) = match (&joined.drift, fell) {
+        // What fell in a run that never was is no finding.
+        (Some((step, why)), _) => (format!("drifted at step {}: {why}", step + 1), exit::DRIFTED),
+        (None, Some(violation)) => {
             let words = words_of(&described.properties, &violation.property);
             let code = exit::of_fall(&described.properties, &violation.property);
             (format!("{} fell: {words}\n    {}", violation.property, violation.detail), code)
         }
-        (None, Some((step, why))) => (format!("drifted at step {}: {why}", step + 1), exit::DRIFTED),
         (None, None) => (format!("same: {steps} steps replayed as they were taped; no property fell"), exit::EXPECTED),
     };
     if args.format == Format::Text {

@@ -19,3 +19,4 @@ mod second_opinion;
 mod shards;
 mod shrinking;
 mod slurm;
+mod sockets;

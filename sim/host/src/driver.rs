@@ -165,14 +165,11 @@ pub async fn run<P: Protocol, D: Disk>(
 type Note<A> = (u64, u32, Option<A>);
 
 /// How far the client is: by the note, and by the step after it if that is on the tape.
-fn client<P: Protocol>(
-    names: &[String],
-    note: Option<Vec<u8>>,
-    last: Option<TapeLine>,
-) -> io::Result<Client<P>> {
-    let note: Option<Note<P::Answer>> = note.map(|bytes| decoding(&bytes)).transpose().map_err(|why| {
-        io::Error::other(format!("the note of the client is none of this protocol's: {why:?}"))
-    })?;
+fn client<P: Protocol>(names: &[String], note: Option<Vec<u8>>, last: Option<TapeLine>) -> io::Result<Client<P>> {
+    let note: Option<Note<P::Answer>> = note
+        .map(|bytes| decoding(&bytes))
+        .transpose()
+        .map_err(|why| io::Error::other(format!("the note of the client is none of this protocol's: {why:?}")))?;
     let (at, mut invoked, mut answer) = note.unwrap_or_default();
     if let Some(line) = last.filter(|line| line.at > at) {
         invoked += u32::from(line.step.starts_with("invoke "));
@@ -193,11 +190,7 @@ struct Recovered<P: Protocol> {
 }
 
 /// Reads all streams, cuts off what a crash cut short, and folds the rest in the order in which it was written.
-fn recover<P: Protocol>(
-    protocol: &P,
-    disk: &mut impl Disk,
-    planted: Option<Planted>,
-) -> io::Result<Recovered<P>> {
+fn recover<P: Protocol>(protocol: &P, disk: &mut impl Disk, planted: Option<Planted>) -> io::Result<Recovered<P>> {
     let mut all = Vec::new();
     let mut records = BTreeMap::new();
     for (stream, bytes) in disk.read()? {
@@ -311,9 +304,8 @@ impl<P: Protocol, D: Disk> Driver<P, D> {
         let now = clock::now();
         let step = self.machine.take(now, local);
         self.tape(&step)?;
-        let changes_client = |effect: &Effect<P>| {
-            matches!(effect, Effect::Happened(Event::Invoked(..) | Event::Responded(..)))
-        };
+        let changes_client =
+            |effect: &Effect<P>| matches!(effect, Effect::Happened(Event::Invoked(..) | Event::Responded(..)));
         if step.effects.iter().any(changes_client) {
             let Client { invoked, last, .. } = self.machine.client().clone();
             let note: Note<P::Answer> = (now, invoked, last);

@@ -42,9 +42,10 @@ impl Disk for Folder {
     fn incarnations(&mut self) -> io::Result<u64> {
         let path = self.path.join("incarnation");
         match std::fs::read_to_string(&path) {
-            Ok(text) => text.trim().parse().map_err(|_| {
-                io::Error::other(format!("{}: `{}` is no number of starts", path.display(), text.trim()))
-            }),
+            Ok(text) => text
+                .trim()
+                .parse()
+                .map_err(|_| io::Error::other(format!("{}: `{}` is no number of starts", path.display(), text.trim()))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
             Err(error) => Err(error),
         }

@@ -97,13 +97,8 @@ impl<P: Protocol> Machine<P> {
         let answers = around.answers;
         self.rearm(now, &effects);
         let does = |effect| moves::effect_text(&self.names, Some(self.node), self.node, effect);
-        let line = what.map(|step| TapeLine {
-            at: now,
-            step,
-            answers,
-            does: effects.iter().map(does).collect(),
-            found: None,
-        });
+        let line =
+            what.map(|step| TapeLine { at: now, step, answers, does: effects.iter().map(does).collect(), found: None });
         Step { effects, line, panic: fed.err().map(|payload| words(&*payload)) }
     }
 

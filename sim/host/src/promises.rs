@@ -228,7 +228,10 @@ impl Protocol for Promises {
             Property::always(KEPT, "a record that was reported durable is there after every crash"),
             Property::always(WHOLE, "a record is read as it was written, or not at all"),
             Property::always(IN_ORDER, "what a step does happens in the order in which it is done"),
-            Property::always(NOTHING_EARLIER, "nothing of an earlier incarnation arrives after something of a later one"),
+            Property::always(
+                NOTHING_EARLIER,
+                "nothing of an earlier incarnation arrives after something of a later one",
+            ),
             Property::always(NEVER_EARLY, "a timer fires at its end or later"),
             Property::always(ONCE, "a timer fires at most once for each time it was set"),
             Property::always(CANCELLED, "a cancelled timer does not fire"),

@@ -73,7 +73,8 @@ pub struct Contents {
 /// If it is longer than [`RECORD_MAX`].
 pub fn record(number: u64, payload: &[u8]) -> io::Result<Vec<u8>> {
     let length = u32::try_from(payload.len()).ok().filter(|length| *length <= RECORD_MAX);
-    let length = length.ok_or_else(|| io::Error::other(format!("a record of {} B; {RECORD_MAX} at most", payload.len())))?;
+    let length =
+        length.ok_or_else(|| io::Error::other(format!("a record of {} B; {RECORD_MAX} at most", payload.len())))?;
     let mut bytes = Vec::with_capacity(HEADER + payload.len());
     bytes.extend(length.to_le_bytes());
     bytes.extend(number.to_le_bytes());

@@ -36,9 +36,10 @@ impl Writer {
         end -= (tail.len() - whole) as u64;
         file.set_len(end)?;
         let last = tail[..whole].split(|byte| *byte == b'\n').rev().find(|line| !line.is_empty());
-        let last = last.map(serde_json::from_slice).transpose().map_err(|why| {
-            io::Error::other(format!("{}: the last line is no step: {why}", path.display()))
-        })?;
+        let last = last
+            .map(serde_json::from_slice)
+            .transpose()
+            .map_err(|why| io::Error::other(format!("{}: the last line is no step: {why}", path.display())))?;
         Ok((Writer { file, line: Vec::new() }, last))
     }
 

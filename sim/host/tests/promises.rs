@@ -70,7 +70,11 @@ mod planted {
 
     #[test]
     fn a_reply_before_its_sync_is_found() {
-        is_found(Planted::ReplyBeforeSync, Transport::Tcp, &["were durable", "nothing-before-its-record", "is-durable-is-kept"]);
+        is_found(
+            Planted::ReplyBeforeSync,
+            Transport::Tcp,
+            &["were durable", "nothing-before-its-record", "is-durable-is-kept"],
+        );
     }
 
     #[test]
@@ -85,7 +89,11 @@ mod planted {
 
     #[test]
     fn a_torn_tail_that_is_accepted_is_found() {
-        is_found(Planted::TornTailAccepted, Transport::Tcp, &["none of this protocol's", "records-are-whole", "were written"]);
+        is_found(
+            Planted::TornTailAccepted,
+            Transport::Tcp,
+            &["none of this protocol's", "records-are-whole", "were written"],
+        );
     }
 
     #[test]

@@ -317,18 +317,20 @@ impl Running {
                 [self.kills[node], sum.steps, sum.invoked, sum.answered, sum.durable, sum.sent, sum.received, sum.lost];
             rows.push(std::iter::once(name.clone()).chain(counts.map(grouped)).collect());
         }
-        let mut summary = format!("{}: {} nodes on loopback for {}\n", hosted.name(), self.names.len(), seconds(self.lasted));
+        let mut summary =
+            format!("{}: {} nodes on loopback for {}\n", hosted.name(), self.names.len(), seconds(self.lasted));
         summary.push_str(&text(&rows));
-        let reached: Vec<String> = judged.reached.iter().map(|(what, count)| format!("{what} {}", grouped(*count))).collect();
+        let reached: Vec<String> =
+            judged.reached.iter().map(|(what, count)| format!("{what} {}", grouped(*count))).collect();
         summary.push_str(&format!("reached: {}\n", reached.join(", ")));
         let folder = self.out.display();
         match (&judged.drift, judged.fell.first()) {
-            (_, Some((fell, detail))) => {
+            (Some((_, why)), _) => {
+                summary.push_str(&format!("the replay did otherwise: {why}\nreplay: seedbed replay {folder}\n"));
+            }
+            (None, Some((fell, detail))) => {
                 summary.push_str(&format!("{fell} fell: {detail}\n"));
                 summary.push_str(&format!("replay: seedbed replay {folder}\n"));
-            }
-            (Some((_, why)), None) => {
-                summary.push_str(&format!("the replay did otherwise: {why}\nreplay: seedbed replay {folder}\n"));
             }
             (None, None) => summary.push_str(&format!(
                 "same: {} steps replayed as they were taped; no property fell\n",

@@ -102,13 +102,13 @@ impl<F: Family> Hosted for Of<F> {
         let protocol = cluster.build::<F>()?;
         let judged = judge(&protocol, tapes)?;
         let properties = protocol.properties();
-        let is_always = |fell: &str| {
-            properties.iter().any(|property| property.name == fell && property.kind == Kind::Always)
-        };
-        let code = match (judged.fell.first(), &judged.drift) {
-            (Some((fell, _)), _) if is_always(fell) => SAFETY,
-            (Some(_), _) => PROGRESS,
-            (None, Some(_)) => DRIFTED,
+        let is_always =
+            |fell: &str| properties.iter().any(|property| property.name == fell && property.kind == Kind::Always);
+        let code = match (&judged.drift, judged.fell.first()) {
+            // What fell in a run that never was is no finding.
+            (Some(_), _) => DRIFTED,
+            (None, Some((fell, _))) if is_always(fell) => SAFETY,
+            (None, Some(_)) => PROGRESS,
             (None, None) => EXPECTED,
         };
         Ok((judged, code))

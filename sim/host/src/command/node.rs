@@ -53,8 +53,7 @@ pub(super) fn run(hosts: &Hosts, args: &Args) -> Result<u8, String> {
     if args.attached {
         wait_for_input_to_end(stop.clone());
     }
-    let node =
-        Node { name: &args.name, data: &args.data, tape: args.tape.as_deref(), status: args.status.as_deref() };
+    let node = Node { name: &args.name, data: &args.data, tape: args.tape.as_deref(), status: args.status.as_deref() };
     let done = hosted.run(&cluster, &node, stopped);
     drop(stop);
     done.map(|()| EXPECTED).map_err(|why| format!("{}: {why}", args.name))
@@ -129,7 +128,8 @@ pub(super) async fn tell(path: PathBuf, mut statuses: watch::Receiver<Status>, c
         let is_over = tokio::time::timeout(TELL_EVERY, gone(&mut statuses)).await.is_ok();
         let told = Told::of(&statuses.borrow(), &counts);
         // Nobody is served worse by a status that is old: what cannot be written now is written in half a second.
-        let _ = serde_json::to_vec(&told).map(|text| std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path)));
+        let _ = serde_json::to_vec(&told)
+            .map(|text| std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path)));
         if is_over {
             return;
         }

@@ -218,7 +218,8 @@ impl<P: Protocol> World<P> {
         let tapes = self.tapes.lock().expect("a tape").clone();
         let tapes: Vec<Tape> = tapes.into_iter().map(|(name, lines)| Tape { name, lines }).collect();
         let judged = judge(&self.campaign.protocol, &tapes);
-        let outdated = self.counts.iter().map(|counts| counts.outdated.load(std::sync::atomic::Ordering::Relaxed)).sum();
+        let outdated =
+            self.counts.iter().map(|counts| counts.outdated.load(std::sync::atomic::Ordering::Relaxed)).sum();
         Outcome { judged, tapes, statuses: self.statuses, failed, outdated }
     }
 }
