@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use seedbed_model::tape::{Joined, Tape, first_difference, join};
-use seedbed_model::{Family, Mutants, NodeId, Protocol, hash, replay_exact};
+use seedbed_model::{Family, Mutants, Protocol, hash, moves, replay_exact};
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
@@ -115,15 +115,10 @@ pub fn judge<P: Protocol>(protocol: &P, tapes: &[Tape]) -> Result<Judged, String
     });
     let names = protocol.nodes();
     let told = |at: usize| {
-        joined.script.steps.get(at).map_or(String::new(), |step| seedbed_model::moves::text_of(&step.what, &names))
+        joined.script.steps.get(at).map_or(String::new(), |step| moves::text_of(&step.what, &names))
     };
     let drift = drift.map(|(at, why)| (at, format!("`{}`: {why}", told(at))));
     let steps = joined.does.iter().flatten().count();
     let fell = exact.replayed.violations.into_iter().map(|fell| (fell.property, fell.detail)).collect();
     Ok(Judged { steps, fell, drift, reached: exact.reached })
-}
-
-/// Whether an engine never stops the node: it stands for a service that outlives that.
-pub fn is_service<P: Protocol>(protocol: &P, node: NodeId) -> bool {
-    protocol.stands_for(node).is_some()
 }
