@@ -11,8 +11,9 @@ use std::sync::Arc;
 use seedbed_model::{Canonical, Context, NodeId, Span, hash};
 
 use super::message::{Message, RangeId};
-use super::partition::{VIRTUAL_NODES, rebalanced};
-use super::{Leasing, Manager, Owner, Params, Timer};
+use super::mutants::{LOAD_IGNORED, TOTAL_NOT_KEPT};
+use super::partition::rebalanced;
+use super::{Leasing, Manager, Observation, Owner, Params, Timer, Variant};
 
 type Cx<'a> = Context<'a, Leasing>;
 
@@ -36,7 +37,7 @@ impl Leasing {
     }
 
     pub(super) fn new_balance(&self) -> Option<Balance> {
-        let counts = self.owners().map(|owner| (owner, VIRTUAL_NODES)).collect();
+        let counts = self.owners().map(|owner| (owner, self.params.virtual_nodes)).collect();
         self.is_adaptive().then_some(Balance { counts, loads: BTreeMap::new() })
     }
 }
@@ -97,10 +98,18 @@ impl Manager {
         let total: u64 = loads.values().sum();
         let is_hot = |load: &&u64| **load * loads.len() as u64 > total * 2;
         loads.values().filter(is_hot).for_each(|_| cx.mark("owner-hot"));
-        let counts = rebalanced(leasing.params.variant, &loads, &balance.counts);
+        if leasing.mutants.has(LOAD_IGNORED) {
+            return;
+        }
+        let variant = if leasing.mutants.has(TOTAL_NOT_KEPT) { Variant::Prs } else { leasing.params.variant };
+        let counts = rebalanced(variant, &loads, &balance.counts);
         if counts != balance.counts {
             cx.mark("rebalanced");
             balance.counts = counts;
+            // PRS keeps no total.
+            if leasing.params.variant == Variant::Centrifuge {
+                cx.observe(Observation::Rebalanced(balance.counts.values().sum()));
+            }
         }
     }
 }

@@ -43,6 +43,9 @@ impl Params {
         self.check_pools()?;
         self.check_application()?;
         self.check_together()?;
+        if self.halves && !self.ranges.is_multiple_of(2 * self.pools) {
+            return Err(format!("ranges {} are no halves of whole ranges: an even number in each pool", self.ranges));
+        }
         if self.contact <= self.poll {
             return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
         }
@@ -95,6 +98,13 @@ impl Params {
         if [self.retry, self.patience].contains(&Span::ZERO) {
             return Err(format!("retry and patience must be positive where there is {service}"));
         }
+        if self.retry_limit > Span::ZERO && self.retry_limit <= self.retry.max(self.patience) {
+            return Err(format!(
+                "retry-limit {} must be longer than retry {} and patience {}",
+                self.retry_limit, self.retry, self.patience
+            ));
+        }
+        self.check_replicas()?;
         if self.lookups == 0 {
             return Err(format!("{service} without a Lookup has no frontend: lookups = 1"));
         }
@@ -116,8 +126,11 @@ impl Params {
                 return Err(format!("writers {} must be some of the {} frontends", self.writers, self.lookups));
             }
         }
-        if self.ttl > Span::ZERO && self.application != Application::SectionedDocument {
-            return Err(format!("ttl {} without documents: application = \"sectioned-document\"", self.ttl));
+        if self.ttl > Span::ZERO && self.application == Application::LiveMesh {
+            return Err(format!("ttl {} in the chain of three services, whose clients refresh nothing: ttl = \"0s\"", self.ttl));
+        }
+        if self.ttl > Span::ZERO && self.application == Application::Queue && self.retry_limit == Span::ZERO {
+            return Err("a queue that expired is asked for until retries end: retry-limit = \"300s\"".into());
         }
         let subscribers = self.lookups - self.writers;
         match self.fixed_subscriptions {
@@ -128,6 +141,20 @@ impl Params {
                 Err(format!("fixed-subscriptions with {subscribers} subscribers of {} topics: one of each", self.keys))
             }
             _ => Ok(()),
+        }
+    }
+
+    fn check_replicas(&self) -> Result<(), String> {
+        let Params { replicas, keys, .. } = *self;
+        if replicas == 0 || !keys.is_multiple_of(replicas) {
+            return Err(format!("replicas {replicas} must be positive and divide keys {keys}"));
+        }
+        let fits = self.application == Application::HashTable && self.writers == 1 && !self.republish;
+        match (replicas, self.cap) {
+            (1, 0) => Ok(()),
+            (1, cap) => Err(format!("cap {cap} of one outstanding request: replicas = 3")),
+            _ if fits => Ok(()),
+            _ => Err(format!("replicas {replicas} of a hash table with one writer: writers = 1, republish = false")),
         }
     }
 

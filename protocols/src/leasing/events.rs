@@ -56,6 +56,8 @@ pub enum Timer {
     Truncate,
     /// At the Manager: a round of load management ends.
     Balance,
+    /// At a Lookup: its frontend retries no longer.
+    GiveUp,
 }
 
 /// What the Manager may do at any moment.
@@ -67,6 +69,8 @@ pub enum Decision {
     Recall(RangeId),
     /// Take a range back, and let its state go to this live Owner, which then gets the lease.
     Move(RangeId, NodeId),
+    /// Take this half of a range back, with its state for this Owner or for nobody, and leave the other where it is.
+    Split(RangeId, Option<NodeId>),
 }
 
 /// What the Manager writes down, and a Paxos group.
@@ -168,4 +172,20 @@ pub enum Observation {
     Expired(Key),
     /// The run has had this, which the bound asks for.
     Had(Feature),
+    /// A frontend asks a server of the application, where what is outstanding there is capped.
+    Outstanding {
+        /// Which.
+        server: NodeId,
+        /// How many of its requests are there now.
+        count: u16,
+    },
+    /// An Owner no longer holds the range, whose lease has ended by its time where none may.
+    Lapsed {
+        /// Which.
+        range: RangeId,
+        /// Under which generation.
+        generation: Generation,
+    },
+    /// The leader gives virtual nodes from Owner to Owner, and they are so many.
+    Rebalanced(u32),
 }

@@ -8,7 +8,7 @@ use super::balance::Balance;
 use super::election::{Commit, Seat};
 use super::log::Log;
 use super::message::{Edition, Generation, ManagerNumber, Message, Offer, OwnerNumber, PollNumber, RangeId};
-use super::mutants::{GENERATION_KEPT, MARGIN_FROM_SEND, MIGRATED_ON_CRASH, REPLY_BEFORE_COMMIT};
+use super::mutants::{GENERATION_KEPT, MARGIN_FROM_SEND, MIGRATED_ON_CRASH, REPLY_BEFORE_COMMIT, SPLIT_FLAGS_BOTH};
 use super::table::{self, Entry, Recall};
 use super::{BackOff, Feature, Leasing, Record, Timer};
 use crate::seqpair::{Link, Pair, Verdict};
@@ -94,6 +94,7 @@ impl Manager {
         // Whatever is sent to the Owner from here on names this request, and counts from its sending there.
         cx.set(Timer::Heard(from), leasing.margin());
         self.extend(from, request.wanted, cx);
+        self.note_retained(from, request.wanted, leasing);
         match verdict {
             // A racing request is dropped, but alive is alive. See `extend` for what it lists.
             Verdict::Race => {
@@ -137,7 +138,7 @@ impl Manager {
         for range in leasing.ranges() {
             let entry = &self.ranges[index(range)];
             let kept = entry.is_wanted_in(range, wanted) && cx.is_armed(&Timer::Unavailable(range));
-            let may_have_it = entry.unsent.is_some() || entry.is_moving();
+            let may_have_it = entry.unsent.is_some() || entry.is_moving() || leasing.may_be_retained(range, wanted);
             if entry.is_held_by(from) && !kept && !may_have_it {
                 self.release(range, leasing, cx);
             }
@@ -146,25 +147,26 @@ impl Manager {
 
     /// The lease has ended: a new generation tells every Lookup (PRS §4.1).
     fn release(&mut self, range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) {
-        let before = self.ranges[index(range)].assignment;
+        let Entry { assignment: before, recall, .. } = *self.ranges[index(range)];
         let generation = self.generation_after(before.generation, leasing);
         let entry = &mut self.ranges[index(range)];
         **entry = Entry::free(generation);
-        if leasing.mutants.has(MIGRATED_ON_CRASH) {
+        let splits = recall == Recall::Split && leasing.mutants.has(SPLIT_FLAGS_BOTH);
+        if leasing.mutants.has(MIGRATED_ON_CRASH) || splits {
             entry.assignment.since = before.since;
         }
         cx.cancel(Timer::Unavailable(range));
         self.note_change(range, leasing, cx);
     }
 
-    fn generation_after(&self, generation: Generation, leasing: &Leasing) -> Generation {
+    pub(super) fn generation_after(&self, generation: Generation, leasing: &Leasing) -> Generation {
         match self.seat.term {
             Some(term) if !leasing.mutants.has(GENERATION_KEPT) => generation.next(term),
             _ => generation,
         }
     }
 
-    fn note_change(&mut self, range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) {
+    pub(super) fn note_change(&mut self, range: RangeId, leasing: &Leasing, cx: &mut Cx<'_>) {
         // Without Lookups nobody asks, and the log would only tell apart states that are alike.
         if let Some(term) = self.seat.term.filter(|_| leasing.params.lookups > 0) {
             let by_age = leasing.params.log_age > Span::ZERO;
@@ -232,7 +234,7 @@ impl Manager {
             }
             match entry.recall {
                 Recall::Move(to) => drop(moves.insert(range, to)),
-                Recall::Drop => {}
+                Recall::Drop | Recall::Split => {}
                 Recall::No => drop(self.offer(owner, range, leasing, cx).map(|offer| leases.insert(range, offer))),
             }
         }
@@ -249,6 +251,11 @@ impl Manager {
             // The grant names the latest request heard, so the Owner counts from its sending.
             cx.copy(Timer::Heard(owner), Timer::Unavailable(range));
             return self.ranges[index(range)].unsent.take();
+        }
+        let Entry { assignment, retained, .. } = *self.ranges[index(range)];
+        if let Some(from) = retained.filter(|_| cx.is_armed(&Timer::Heard(owner))) {
+            cx.copy(Timer::Heard(owner), Timer::Unavailable(range));
+            return Some(Offer::Migrated { generation: assignment.generation, from });
         }
         if leasing.mutants.has(MARGIN_FROM_SEND) {
             cx.set(Timer::Unavailable(range), leasing.margin());
@@ -270,13 +277,18 @@ impl Manager {
         cx.mark("grant");
         let offer = Offer::Grant(self.ranges[index(range)].assignment.generation);
         self.assign(range, owner, offer, leasing, cx);
+        if let Some(other) = self.free_half(range, leasing) {
+            let offer = Offer::Grant(self.ranges[index(other)].assignment.generation);
+            self.assign(other, owner, offer, leasing, cx);
+        }
     }
 
-    fn assign(&mut self, range: RangeId, owner: NodeId, offer: Offer, leasing: &Leasing, cx: &mut Cx<'_>) {
+    pub(super) fn assign(&mut self, range: RangeId, owner: NodeId, offer: Offer, leasing: &Leasing, cx: &mut Cx<'_>) {
         let entry = &mut self.ranges[index(range)];
         entry.assignment.owner = Some(owner);
         entry.assignment.generation = offer.generation();
         entry.recall = Recall::No;
+        entry.retained = None;
         entry.unsent = Some(offer);
         cx.copy(Timer::Heard(owner), Timer::Unavailable(range));
         self.note_change(range, leasing, cx);
@@ -289,6 +301,7 @@ impl Manager {
                 cx.mark("recall");
                 leasing.show(Feature::Recall, cx);
             }
+            Recall::Split => cx.mark("recall"),
             Recall::Move(_) | Recall::No => cx.mark("move"),
         }
         let entry = &mut self.ranges[index(range)];

@@ -13,6 +13,7 @@
 //! - `group`, `election`: the Paxos group, and how a server comes to lead
 //! - `embedded`: the Paxos group itself in the atomic one's place, `group = "paxos"`
 //! - `manager`, `office`, `table`, `log`: what the leader does; how it comes to; the lease table; its changes for Lookups
+//! - `halves`: ranges that split in two
 //! - `partition`: who should have which range, behind a trait; `balance`: by the loads of Owners
 //! - `owner`, `lookup`: the two libraries
 //! - `apps`: the applications that stand on the libraries, as far as the parameters ask for one
@@ -58,8 +59,8 @@
 //!   free under its old number, and lost when the margin of the old lease ends. The new Owner takes the lease only with
 //!   the state that it was given for (`migrated-unchecked`);
 //! - (CA6) the flag is the generation since which nothing was lost, so that it speaks for all changes that a silent Lookup
-//!   missed (`flag-of-last-change`, `migrated-on-crash`). Ranges here are cells that are not split: what an Owner retains
-//!   of a range that is split in two does not change, and keeps its number;
+//!   missed (`flag-of-last-change`, `migrated-on-crash`). What an Owner retains of a range that splits (`halves`) gets a new
+//!   number, as in Figure 4, and the flag (`split-unflagged`); what leaves has it only with its state (`split-flags-both`);
 //! - (CA7) a recall that gets no answer is waited for until the margin ends;
 //! - (CA8) the log is truncated by length, or by age in periods of `log-age`; who knows an edition before it gets a snapshot, and compares
 //!   (`truncated-without-snapshot`, `no-snapshot-diff`);
@@ -74,6 +75,7 @@ mod election;
 mod embedded;
 mod events;
 mod group;
+mod halves;
 mod log;
 mod lookup;
 mod manager;
@@ -124,7 +126,7 @@ pub use monitor::Monitor;
 pub use mutants::*;
 pub use owner::Owner;
 pub use params::*;
-pub use partition::{ConsistentHashing, Fixed, Partitioner, VIRTUAL_NODES, rebalanced};
+pub use partition::{ConsistentHashing, Fixed, Ordered, Partitioner, VIRTUAL_NODES, rebalanced};
 pub use table::Recall;
 pub use together::Feature;
 
@@ -171,7 +173,8 @@ enum BackOff {
 impl Leasing {
     /// "After either party drops a racing message, it waits for a random backoff" (§2.3.2): perhaps for no time.
     fn backs_off(&self, owner: NodeId, cx: &mut Context<'_, Self>) -> BackOff {
-        match cx.choose(self.params.back_off_slots) {
+        let same = self.mutants.has(SAME_BACK_OFF) && self.params.back_off_slots > 1;
+        match if same { 1 } else { cx.choose(self.params.back_off_slots) } {
             0 => BackOff::Over,
             slot => {
                 cx.set(Timer::BackOff(owner), self.params.back_off * u64::from(slot));
@@ -260,7 +263,10 @@ impl Protocol for Leasing {
     fn lapsed(&self, _: NodeId, state: &State, timer: &Timer) -> Option<Observation> {
         match (state, timer) {
             (State::Owner(owner), Timer::Lease(range)) => {
-                owner.generation(*range).map(|generation| Observation::Lost { range: *range, generation })
+                owner.generation(*range).map(|generation| match self.params.calm {
+                    true => Observation::Lapsed { range: *range, generation },
+                    false => Observation::Lost { range: *range, generation },
+                })
             }
             (State::Manager(manager), Timer::Lead) => {
                 let ends = manager.is_in_office() && !self.mutants.has(OLD_LEADER_SERVES);
@@ -284,7 +290,7 @@ impl Protocol for Leasing {
     }
 
     fn recorded_answer(&self, _: &Operation, answer: &Answer) -> Option<Recorded> {
-        Some(answer.recorded())
+        (*answer != Answer::GaveUp).then(|| answer.recorded())
     }
 
     fn properties(&self) -> Vec<Property> {
@@ -301,7 +307,7 @@ impl Protocol for Leasing {
             (State::Manager(manager), _) => manager.relevance(from, message, self),
             (State::Owner(owner), _) => owner.relevance(message, self),
             (State::Lookup(lookup), Message::LookupResponse { poll, .. }) => lookup.relevance(*poll),
-            (State::Lookup(lookup), Message::Reply(reply)) if !lookup.awaits_reply(reply.op) => Relevance::Dead,
+            (State::Lookup(lookup), Message::Reply(reply)) if !lookup.awaits_reply(reply.op, self) => Relevance::Dead,
             _ => Relevance::Always,
         }
     }
@@ -310,8 +316,8 @@ impl Protocol for Leasing {
     /// stands for several where consistent hashing has 64 for each Owner (PRS §4.1).
     fn message_size(&self, message: &Message) -> Option<u64> {
         let hashed = match self.params.partitioner {
-            PartitionerKind::Hashing => u64::from(self.params.owners) * u64::from(VIRTUAL_NODES),
-            PartitionerKind::Free | PartitionerKind::Fixed => 0,
+            PartitionerKind::Hashing => u64::from(self.params.owners) * u64::from(self.params.virtual_nodes),
+            PartitionerKind::Free | PartitionerKind::Fixed | PartitionerKind::Ordered => 0,
         };
         let ranges = u64::from(self.params.ranges);
         Some(100 + 32 * message.lines() * hashed.max(ranges) / ranges)

@@ -1,13 +1,13 @@
 //! What leasing promises: one copy, one life for each generation, and word of every loss.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::{Canonical, Event, NodeId, Property, Span, Watch};
 
 use super::apps::watched::Watched;
 use super::message::{Generation, RangeId};
 use super::together::{Feature, Had};
-use super::{Leasing, Observation};
+use super::{Leasing, Observation, PartitionerKind};
 
 const SINGLE_COPY: &str = "single-copy";
 const GENERATION_ONCE: &str = "generation-once";
@@ -17,7 +17,11 @@ const SETTLED: &str = "settled";
 const PROGRESS: u32 = u32::MAX;
 
 const CLEAN_MIGRATION: &str = "clean-migration";
+const NO_FALSE_ALARM: &str = "no-false-alarm";
 const ONE_LEADER: &str = "one-leader";
+const IN_ORDER: &str = "in-order";
+const CALM: &str = "no-lease-ends-in-calm";
+const VIRTUAL_NODES_KEPT: &str = "virtual-nodes-kept";
 const NOTIFICATION: &str = "recovery-notification";
 
 /// What the properties remember.
@@ -45,6 +49,8 @@ struct Life {
     generation: Generation,
     /// Who holds it; `None` once it is lost, or moved elsewhere.
     holder: Option<NodeId>,
+    /// Of a half: the generation that its state goes back to.
+    since: Generation,
 }
 
 /// Whether a loss is followed from here on.
@@ -73,7 +79,20 @@ pub(super) fn properties() -> Vec<Property> {
             CLEAN_MIGRATION,
             "a lease that was given as cleanly migrated is held with the state of the lease before it (Centrifuge §2.1.2)",
         ),
+        Property::always(
+            NO_FALSE_ALARM,
+            "where ranges split, no Lookup tells of the loss of what it knew and is held still (Centrifuge §2.2, Figure 4)",
+        ),
         Property::always(ONE_LEADER, "no two Manager servers lead at one instant (Centrifuge §2.1.1, PRS §4.4)"),
+        Property::always(
+            CALM,
+            "where no message is lost and nobody fails, no lease ends but by a recall, however often messages cross \
+             (Centrifuge §2.3.2)",
+        ),
+        Property::always(
+            VIRTUAL_NODES_KEPT,
+            "adaptive load management keeps the number of virtual nodes in Centrifuge (§2.1.2)",
+        ),
         Property::within(
             NOTIFICATION,
             "every loss at an Owner reaches the application of every Lookup in contact within `notice` (PRS §2.1)",
@@ -82,6 +101,11 @@ pub(super) fn properties() -> Vec<Property> {
             SETTLED,
             "after the last fault is healed, every range has an Owner and every Lookup in contact the newest table within \
              `progress`, where a partitioner drives the assignment (Centrifuge §2.1.2, §2.2)",
+        ),
+        Property::within(
+            IN_ORDER,
+            "after the last fault is healed, each Owner has one run of ranges within `progress`, where these are runs of \
+             arbitrary keys in their order (PRS §2.1)",
         ),
         Property::sometimes("grant", "a free range is granted"),
         Property::sometimes("renewal", "a held lease gets longer"),
@@ -93,6 +117,9 @@ pub(super) fn properties() -> Vec<Property> {
         Property::sometimes("failover", "a server leads after another term"),
         Property::sometimes("lease-resumed", "a lease that an earlier leader granted gets longer under a new one"),
         Property::sometimes("migrated", "a range's state arrives where it was to go, and the lease with it"),
+        Property::sometimes("rebalanced", "the leader gives virtual nodes from Owner to Owner by their loads"),
+        Property::sometimes("split", "half of a range leaves its Owner"),
+        Property::sometimes("retained", "an Owner takes the new number of the half that stays with it"),
         Property::sometimes("kept", "a Lookup learns that a range was cleanly migrated, and is silent"),
         Property::sometimes(
             "load-spread",
@@ -111,7 +138,7 @@ impl Leasing {
         apps.fold(self, node, event, holder, watch);
         match event {
             Event::Observed(Observation::Held { range, generation, from, migrated }) => {
-                monitor.hold(node, *range, *generation, watch);
+                monitor.hold(node, *range, *generation, from.filter(|_| self.params.halves), watch);
                 self.count_hot(monitor, watch);
                 if monitor.lives.values().filter(|life| life.holder.is_some()).count() > 1 {
                     self.have(monitor, node, Feature::TwoRanges, watch);
@@ -132,6 +159,9 @@ impl Leasing {
                 monitor.told.extend(generations.iter().map(|(range, generation)| ((node, *range), *generation)));
             }
             Event::Observed(Observation::Notified { range, generation }) => {
+                if self.params.halves {
+                    monitor.check_alarm(node, *range, *generation, watch);
+                }
                 monitor.tell(node, *range, *generation, watch)
             }
             Event::Observed(Observation::Kept { range, generation }) => {
@@ -141,6 +171,15 @@ impl Leasing {
             Event::Observed(Observation::Deposed) => monitor.leader = monitor.leader.filter(|leader| *leader != node),
             Event::Observed(Observation::Disconnected) => monitor.disconnect(node, watch),
             Event::Observed(Observation::Had(feature)) => self.have(monitor, node, *feature, watch),
+            Event::Observed(Observation::Lapsed { range, generation }) => {
+                watch.violated(CALM, format!("the lease of {range:?} at {node:?} ends by its time, {generation:?}"));
+            }
+            Event::Observed(Observation::Rebalanced(total)) => {
+                let right = u32::from(self.params.owners) * self.params.virtual_nodes;
+                if *total != right {
+                    watch.violated(VIRTUAL_NODES_KEPT, format!("the Owners have {total} virtual nodes, not {right}"));
+                }
+            }
             Event::Crashed => self.crash(monitor, node, watch),
             Event::Healed if self.params.progress > Span::ZERO => watch.set_deadline(PROGRESS, self.params.progress),
             Event::Deadline(PROGRESS) => self.check_settled(monitor, watch),
@@ -209,8 +248,20 @@ impl Leasing {
         }
     }
 
+    /// Each Owner has one run of the keys in their order.
+    fn check_order(&self, monitor: &Monitor, watch: &mut Watch<'_>) {
+        let holders: Vec<NodeId> = monitor.lives.values().filter_map(|life| life.holder).collect();
+        let borders = holders.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        if borders >= holders.iter().collect::<BTreeSet<_>>().len().max(1) {
+            watch.violated(IN_ORDER, format!("the ranges are held by {holders:?}, in the order of their keys"));
+        }
+    }
+
     /// Every range has an Owner, and whoever is in contact knows which lease it is.
     fn check_settled(&self, monitor: &Monitor, watch: &mut Watch<'_>) {
+        if self.params.partitioner == PartitionerKind::Ordered {
+            self.check_order(monitor, watch);
+        }
         let life = |range| monitor.lives.get(&range).filter(|life| life.holder.is_some());
         if let Some(range) = self.ranges().find(|range| life(*range).is_none()) {
             watch.violated(SETTLED, format!("nobody holds {range:?}, {} after the last fault", self.params.progress));
@@ -250,8 +301,18 @@ impl Monitor {
         Some(found)
     }
 
-    fn hold(&mut self, node: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
-        let Some(before) = self.lives.insert(range, Life { generation, holder: Some(node) }) else { return };
+    /// `from`: a half, and the generation of its state.
+    fn hold(
+        &mut self,
+        node: NodeId,
+        range: RangeId,
+        generation: Generation,
+        from: Option<Generation>,
+        watch: &mut Watch<'_>,
+    ) {
+        let of_state = |from| self.lives.get(&range).filter(|life| life.generation == from).map_or(from, |life| life.since);
+        let since = from.map_or(generation, of_state);
+        let Some(before) = self.lives.insert(range, Life { generation, holder: Some(node), since }) else { return };
         match before.holder {
             Some(holder) if holder != node => {
                 let words =
@@ -273,6 +334,16 @@ impl Monitor {
             self.untold.keys().filter(|(_, other)| *other == range).map(|(lookup, _)| *lookup).collect();
         for lookup in lookups {
             self.settle(lookup, range, |moved| moved == generation, &mut |id| watch.clear_deadline(id));
+        }
+    }
+
+    /// The state that the Lookup knew is there still, and the generation that it is told of has it.
+    fn check_alarm(&self, lookup: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
+        let Some(told) = self.told.get(&(lookup, range)) else { return };
+        let lives = |life: &Life| life.generation == generation && life.since <= *told && life.holder.is_some();
+        if self.lives.get(&range).is_some_and(lives) {
+            let words = format!("{lookup:?} tells of a loss of {range:?}, {told:?}, whose state is there at {generation:?}");
+            watch.violated(NO_FALSE_ALARM, words);
         }
     }
 

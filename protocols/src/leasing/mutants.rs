@@ -92,6 +92,29 @@ pub const TASK_AT_GRANT: &str = "task-at-grant";
 /// A server asks the upcalls, and not the library, whether a task is its own.
 pub const TASK_BY_UPCALL: &str = "task-by-upcall";
 
+/// Both ends wait for the same time after a race.
+pub const SAME_BACK_OFF: &str = "same-back-off";
+/// The leader does not look at what Owners report of their loads.
+pub const LOAD_IGNORED: &str = "load-ignored";
+/// What an Owner above the mean gives up nobody gets, in Centrifuge too.
+pub const TOTAL_NOT_KEPT: &str = "total-not-kept";
+/// Ranges of keys in their order are dealt out by turns.
+pub const ORDER_IGNORED: &str = "order-ignored";
+/// The RSS processor serves what is its own alone.
+pub const RSS_CHECKED: &str = "rss-checked";
+/// A frontend asks again for as long as it takes.
+pub const RETRIES_FOR_EVER: &str = "retries-for-ever";
+/// One replica's answer is enough.
+pub const ONE_IS_QUORUM: &str = "one-is-quorum";
+/// A frontend asks a server for as much as it likes at once.
+pub const CAP_IGNORED: &str = "cap-ignored";
+/// A server whose library answers later goes by what the lease was when it asked.
+pub const ANSWER_OF_THE_CALL: &str = "answer-of-the-call";
+/// The half that stays where it is when a range splits gets its new number without the flag.
+pub const SPLIT_UNFLAGGED: &str = "split-unflagged";
+/// When a range splits, the half that leaves has the flag too, though its state stays behind.
+pub const SPLIT_FLAGS_BOTH: &str = "split-flags-both";
+
 const fn mutant(name: &'static str, removes: &'static str, outcome: Outcome) -> Mutant {
     Mutant { name, removes, outcome }
 }
@@ -266,6 +289,61 @@ pub(super) const MUTANTS: &[Mutant] = &[
         TASK_BY_UPCALL,
         "the asking of the library before the task begins (PRS §2.2: \"the upcall by itself does not guarantee strong consistency\")",
         Outcome::Falls("once-a-period"),
+    ),
+    mutant(
+        SAME_BACK_OFF,
+        "the randomness of \"a random backoff\" after a race (§2.3.2), by which the next messages do not cross again",
+        Outcome::Falls("no-lease-ends-in-calm"),
+    ),
+    mutant(
+        LOAD_IGNORED,
+        "the giving of virtual nodes from who is loaded more to who is loaded less (Centrifuge §2.1.2, PRS §4.5)",
+        Outcome::Unreachable("rebalanced"),
+    ),
+    mutant(
+        TOTAL_NOT_KEPT,
+        "the giving to the least-loaded Owner, \"maintaining a constant number of virtual nodes overall\" (Centrifuge §2.1.2)",
+        Outcome::Falls("virtual-nodes-kept"),
+    ),
+    mutant(
+        ORDER_IGNORED,
+        "the runs of keys in their order (PRS §2.1: \"[a-j]\", \"[k-z]\")",
+        Outcome::Falls("in-order"),
+    ),
+    mutant(
+        RSS_CHECKED,
+        "the processing \"without checking whether it is the owner\" (PRS §3.1)",
+        Outcome::Unreachable("exposed-without-lease"),
+    ),
+    mutant(
+        RETRIES_FOR_EVER,
+        "the end of a frontend's retries, \"for up to 5 minutes\" (PRS §7.2)",
+        Outcome::Falls("answered-in-time"),
+    ),
+    mutant(
+        ONE_IS_QUORUM,
+        "the waiting for a quorum of the replicas (PRS §2.4: \"return success only if a quorum respond\")",
+        Outcome::Falls("quorum-newest"),
+    ),
+    mutant(
+        CAP_IGNORED,
+        "the cap on a frontend's outstanding requests at one server (PRS §3.3)",
+        Outcome::Falls("capped"),
+    ),
+    mutant(
+        ANSWER_OF_THE_CALL,
+        "an asynchronous check's answering for the moment of its upcall (PRS Figure 3: \"asynchronous versions of the calls\"; our decision)",
+        Outcome::Falls("covered"),
+    ),
+    mutant(
+        SPLIT_UNFLAGGED,
+        "the flag of the half that stays when a range splits (Centrifuge Figure 4, §2.2; our decision)",
+        Outcome::Falls("no-false-alarm"),
+    ),
+    mutant(
+        SPLIT_FLAGS_BOTH,
+        "the telling apart of what stays and what leaves when a range splits (Centrifuge Figure 4, §2.2; our decision)",
+        UNTOLD,
     ),
     mutant(NO_CONTACT_TIMEOUT, "the declaring of everything as lost by a Lookup without contact (PRS §2.1)", UNTOLD),
 ];

@@ -237,16 +237,24 @@ impl Place<'_> {
                 Told::Must
             }
             (before, Some(Offer::Migrated { generation, from })) => {
-                let has_state = before == Holding::Received(from);
+                // What was handed over to it, or the half that stays here of a range that splits.
+                let has_state = before == Holding::Received(from) || before == Holding::Held(from);
                 if !has_state && !leasing.mutants.has(MIGRATED_UNCHECKED) {
                     cx.mark("migrated-refused");
                     return Told::Must;
                 }
+                if before == Holding::Held(from) {
+                    cx.mark("retained");
+                }
                 self.accept(Lease { generation, from: has_state.then_some(from), migrated: Some(from) }, leasing, cx)
             }
-            (_, Some(Offer::Renewal(_))) if !leasing.mutants.has(RENEWAL_AFTER_RESTART) => {
+            (before, Some(Offer::Renewal(_))) if !leasing.mutants.has(RENEWAL_AFTER_RESTART) => {
                 cx.mark("renewal-refused");
                 leasing.show(Feature::OwnerCrash, cx);
+                // The half that stays, and whose new number a new leader knows alone.
+                if let (Holding::Held(generation), true) = (before, leasing.params.halves) {
+                    self.lose(generation, cx);
+                }
                 Told::Must
             }
             (before, Some(offer)) => {

@@ -4,7 +4,7 @@ use seedbed_model::{Family, Mutant, Mutants, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
 use super::mutants::MUTANTS;
-use super::{Application, Feature, Leasing, balance, partition};
+use super::{Application, Feature, Leasing, VIRTUAL_NODES, balance, partition};
 
 /// At most so many Owners, and so many Lookups: their ids fit.
 pub(super) const SIDE_COUNT_MAX: u16 = 30_000;
@@ -29,6 +29,8 @@ pub enum PartitionerKind {
     Hashing,
     /// One Owner for each range, for ever.
     Fixed,
+    /// A range is a run of arbitrary keys in their order, and each live Owner has a run of ranges (PRS §2.1: "[a-j]").
+    Ordered,
 }
 
 /// Who elects the leader of the Manager service.
@@ -87,8 +89,13 @@ pub struct Params {
     /// How long a round of adaptive load management is (Centrifuge §2.1.2, PRS §4.5), for which `keys` keys are asked for as a
     /// Zipf distribution has them (PRS §7.3). 0s: loads are not managed. Needs `partitioner = "hashing"`.
     pub balance: Span,
+    /// How many virtual nodes an Owner has, or has at first where loads are managed (PRS §4.1, Centrifuge §2: 64). 1 to 64.
+    pub virtual_nodes: u32,
     /// Whether ranges may change hands with their state (PRS §4.5, Centrifuge §2.1.2).
     pub migration: bool,
+    /// Whether ranges are halves, each with the one after it, that are granted together and may split (Centrifuge Figure 4).
+    /// `ranges` must be even.
+    pub halves: bool,
     /// How long a lease is, on the Owner's clock (Centrifuge §2.1.2: 60 s).
     pub lease: Span,
     /// How long the Manager keeps a range from others, on its own clock (§2.3.1: 65 s). At least `lease` times
@@ -101,6 +108,9 @@ pub struct Params {
     /// How long after the sending of the last poll that was answered a Lookup gives up and declares everything lost
     /// (PRS §2.1; the paper states no figure). More than `poll`.
     pub contact: Span,
+    /// Whether no lease may end but by a recall, as in a run without faults and losses, however often messages cross
+    /// (Centrifuge §2.3.2).
+    pub calm: bool,
     /// After a race a node waits for this times a random whole number below `back-off-slots`. More than a round trip, so
     /// that nodes in different slots do not race again.
     pub back_off: Span,
@@ -128,6 +138,12 @@ pub struct Params {
     pub operations: u32,
     /// At how many of the frontends clients put or publish; the others' only get or subscribe. 0: at all, and they do both.
     pub writers: u16,
+    /// Under how many keys each value of a hash table is put, of which a quorum must answer (PRS §2.4). `keys` are that many for
+    /// each name, which has one writer.
+    pub replicas: u16,
+    /// How many requests of one frontend may be outstanding at one server, where values are replicated (PRS §3.3). 0: as
+    /// many as there are.
+    pub cap: u16,
     /// Whether clients that put wait for the news that what they put is lost, and put anew then. Each has a key of its own.
     pub republish: bool,
     /// How long an operation or a task takes at an Owner. Positive where there is an application; as 0 otherwise, it and the
@@ -137,12 +153,18 @@ pub struct Params {
     pub retry: Span,
     /// How long a frontend waits for an answer before it asks again.
     pub patience: Span,
+    /// For how long a frontend retries before it tells its client that nothing came of it (PRS §7.2: "for up to 5 minutes").
+    /// More than `retry` and `patience`; 0s: for ever.
+    pub retry_limit: Span,
+    /// How long the Owner library's asynchronous calls take, which come back by an upcall (PRS Figure 3). 0s: its calls are
+    /// synchronous.
+    pub upcall: Span,
     /// How often a periodic task is due. More than `work`.
     pub period: Span,
     /// Whether subscriptions never change: each topic has one subscriber for ever, and what is published need not come where
     /// the lease is (PRS §3.1).
     pub fixed_subscriptions: bool,
-    /// How long a document lives that nobody refreshes (PRS §3.4). 0s: for ever.
+    /// How long a document, a value, a subscription list or a queue lives that nobody refreshes (PRS §3.4). 0s: for ever.
     pub ttl: Span,
     /// Which features a run must have had for the goal `together`. See [`Feature`].
     pub together: Vec<Feature>,
@@ -166,12 +188,15 @@ impl Default for Params {
             candidates: 0,
             partitioner: PartitionerKind::Free,
             balance: Span::ZERO,
+            virtual_nodes: VIRTUAL_NODES,
             migration: false,
+            halves: false,
             lease: Span::secs(60),
             margin: Span::secs(65),
             renew: Span::secs(15),
             poll: Span::secs(30),
             contact: Span::secs(75),
+            calm: false,
             back_off: Span::secs(3),
             back_off_slots: 4,
             owner_shortest: Ratio::new(12, 13),
@@ -184,10 +209,14 @@ impl Default for Params {
             keys: 1,
             operations: 0,
             writers: 0,
+            replicas: 1,
+            cap: 0,
             republish: false,
             work: Span::ZERO,
             retry: Span::ZERO,
             patience: Span::ZERO,
+            retry_limit: Span::ZERO,
+            upcall: Span::ZERO,
             period: Span::ZERO,
             fixed_subscriptions: false,
             ttl: Span::ZERO,
@@ -210,7 +239,7 @@ impl Family for Leasing {
     fn build(params: &Params, mutants: Mutants) -> Result<Leasing, String> {
         params.check()?;
         let group = super::embedded::group(params);
-        let (partitioner, popularity) = (partition::of(params), balance::popularity(params));
+        let (partitioner, popularity) = (partition::of(params, &mutants), balance::popularity(params));
         Ok(Leasing { params: params.clone(), mutants, partitioner, group, popularity })
     }
 }

@@ -7,16 +7,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use seedbed_model::{NodeId, Span, hash};
+use seedbed_model::{Mutants, NodeId, Span, hash};
 
 use super::message::RangeId;
+use super::mutants::ORDER_IGNORED;
 use super::params::{Params, PartitionerKind, Variant};
 
 /// "Each Owner gets 64 virtual nodes" (PRS §4.1, Centrifuge §2).
 pub const VIRTUAL_NODES: u32 = 64;
 
-/// And up to so many where load is managed: more would have no place on the ring.
-pub(super) const VIRTUAL_NODES_MAX: u32 = 4 * VIRTUAL_NODES;
+/// And up to so many times as many where load is managed: more would have no place on the ring.
+const GROWTH_MAX: u32 = 4;
 
 /// Which Owner a range should have.
 pub trait Partitioner: Send + Sync + std::fmt::Debug {
@@ -36,25 +37,28 @@ pub trait Partitioner: Send + Sync + std::fmt::Debug {
 }
 
 /// The partitioner that the parameters ask for.
-pub(super) fn of(params: &Params) -> Option<Arc<dyn Partitioner>> {
+pub(super) fn of(params: &Params, mutants: &Mutants) -> Option<Arc<dyn Partitioner>> {
+    let by_turns = mutants.has(ORDER_IGNORED);
     if params.pools == 1 {
-        return of_pool(params, (1..=params.owners).map(NodeId).collect());
+        return of_pool(params, (1..=params.owners).map(NodeId).collect(), by_turns);
     }
     let pools = u16::from(params.pools);
     let of_pool = |pool: u16| {
         let owners = (1..=params.owners).map(NodeId).filter(|owner| (owner.0 - 1) % pools == pool);
-        of_pool(params, owners.collect())
+        of_pool(params, owners.collect(), by_turns)
     };
     let namespaces: Option<Vec<_>> = (0..pools).map(of_pool).collect();
     namespaces.map(|namespaces| -> Arc<dyn Partitioner> { Arc::new(Namespaces(namespaces)) })
 }
 
-fn of_pool(params: &Params, owners: Vec<NodeId>) -> Option<Arc<dyn Partitioner>> {
+fn of_pool(params: &Params, owners: Vec<NodeId>, by_turns: bool) -> Option<Arc<dyn Partitioner>> {
     match params.partitioner {
         PartitionerKind::Free => None,
         PartitionerKind::Fixed => Some(Arc::new(Fixed { owners })),
+        PartitionerKind::Ordered => Some(Arc::new(Ordered { ranges: params.ranges, owners, by_turns })),
         PartitionerKind::Hashing => {
-            let count = if params.balance > Span::ZERO { VIRTUAL_NODES_MAX } else { VIRTUAL_NODES };
+            let growth = if params.balance > Span::ZERO { GROWTH_MAX } else { 1 };
+            let count = params.virtual_nodes * growth;
             let counts = owners.into_iter().map(|owner| (owner, count)).collect();
             Some(Arc::new(ConsistentHashing::new(params.ranges, &counts)))
         }
@@ -136,6 +140,27 @@ impl Partitioner for Fixed {
     fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId> {
         let owner = *self.owners.get(usize::from(range.0) % self.owners.len().max(1))?;
         is_live(owner).then_some(owner)
+    }
+}
+
+/// "Arbitrary keys" in their order (PRS §2.1): with `n` live Owners, the first `n`-th of the ranges is the first one's, and so
+/// on. Whoever joins or leaves moves the borders of all.
+#[derive(Debug, Clone)]
+pub struct Ordered {
+    ranges: u8,
+    owners: Vec<NodeId>,
+    /// A mutant's.
+    by_turns: bool,
+}
+
+impl Partitioner for Ordered {
+    fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId> {
+        let live: Vec<NodeId> = self.owners.iter().copied().filter(|owner| is_live(*owner)).collect();
+        let place = match self.by_turns {
+            true => usize::from(range.0) % live.len().max(1),
+            false => usize::from(range.0) * live.len() / usize::from(self.ranges),
+        };
+        live.get(place).copied()
     }
 }
 
@@ -236,10 +261,24 @@ mod tests {
         }
     }
 
+    /// Of arbitrary keys in their order, each live Owner has one run.
+    #[test]
+    fn each_owner_has_one_run_of_keys_in_their_order() {
+        let ordered = Ordered { ranges: 10, owners: (1..=4).map(NodeId).collect(), by_turns: false };
+        let placed = |live: &[u16]| -> Vec<u16> {
+            let is_live = |owner: NodeId| live.contains(&owner.0);
+            (0..10).filter_map(|range| ordered.owner_of(RangeId(range), &mut { is_live })).map(|owner| owner.0).collect()
+        };
+        assert_eq!(placed(&[1, 2, 3, 4]), [1, 1, 1, 2, 2, 3, 3, 3, 4, 4]);
+        assert_eq!(placed(&[2, 4]), [2, 2, 2, 2, 2, 4, 4, 4, 4, 4]);
+        assert!(placed(&[]).is_empty());
+    }
+
     /// A virtual node less takes ranges from its Owner alone, and one more gives ranges to it alone.
     #[test]
     fn a_virtual_node_moves_what_is_its_own() {
-        let ring = ConsistentHashing::new(200, &(1..=4).map(|owner| (NodeId(owner), VIRTUAL_NODES_MAX)).collect());
+        let most = VIRTUAL_NODES * GROWTH_MAX;
+        let ring = ConsistentHashing::new(200, &(1..=4).map(|owner| (NodeId(owner), most)).collect());
         let placed = |counts: &BTreeMap<NodeId, u32>| -> Vec<NodeId> {
             (0..200).filter_map(|range| ring.owner_by_counts(RangeId(range), counts, &mut |_| true)).collect()
         };

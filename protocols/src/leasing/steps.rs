@@ -50,6 +50,7 @@ impl Leasing {
             Input::Decision(Decision::Grant(range, owner)) => manager.grant(range, owner, self, cx),
             Input::Decision(Decision::Recall(range)) => manager.recall(range, Recall::Drop, self, cx),
             Input::Decision(Decision::Move(range, owner)) => manager.recall(range, Recall::Move(owner), self, cx),
+            Input::Decision(Decision::Split(range, to)) => manager.split(range, to, self, cx),
             Input::Timer(Timer::Quarantine) => manager.on_ready(),
             Input::Timer(Timer::Unavailable(range)) => manager.on_unavailable_end(range, self, cx),
             Input::Timer(Timer::BackOff(owner)) => manager.on_back_off(owner, cx),
@@ -118,6 +119,7 @@ impl Leasing {
             Input::Message { message: Message::Reply(reply), .. } => lookup.on_reply(reply, self, cx),
             Input::Message { from, message: Message::Push(push) } => lookup.on_push(from, push, cx),
             Input::Timer(Timer::Retry) => lookup.ask(self, cx),
+            Input::Timer(Timer::GiveUp) => lookup.give_up(self, cx),
             _ => cx.mark("input out of place"),
         }
     }

@@ -9,7 +9,7 @@ use super::manager::{Manager, Wanted};
 use super::message::{Assignment, Generation, ManagerNumber, Message, Offer, OwnerNumber, RangeId};
 use super::mutants::PARTITIONER_OVERLAPS;
 use super::partition::Partitioner;
-use super::{Decision, Leasing, Timer};
+use super::{Decision, Leasing, Timer, halves};
 use crate::seqpair::Pair;
 
 /// A range in the leader's table. The assignment is what the group holds of it; the rest a new leader need not know.
@@ -20,6 +20,8 @@ pub(super) struct Entry {
     pub(super) recall: Recall,
     /// A grant that has not left yet: what it stands on is not committed.
     pub(super) unsent: Option<Offer>,
+    /// What its Owner holds until it hears of the present generation: the range is a half that stays with it.
+    pub(super) retained: Option<Generation>,
 }
 
 /// Whether a lease is taken back.
@@ -31,18 +33,24 @@ pub enum Recall {
     Drop,
     /// It is, and the state goes to this Owner.
     Move(NodeId),
+    /// It is, as `Drop`, and the other half of the range stays.
+    Split,
 }
 
 impl Entry {
     /// Nobody's, and of a generation that was never granted.
     pub(super) fn free(generation: Generation) -> Entry {
-        Entry { assignment: Assignment::free(generation), recall: Recall::No, unsent: None }
+        Entry { assignment: Assignment::free(generation), recall: Recall::No, unsent: None, retained: None }
     }
     pub(super) fn is_held_by(&self, owner: NodeId) -> bool {
         self.assignment.owner == Some(owner)
     }
     pub(super) fn is_wanted_in(&self, range: RangeId, wanted: &Wanted) -> bool {
         wanted.get(&range) == Some(&self.assignment.generation)
+    }
+    /// Whether its Owner may be told to leave it: it is not told already, and knows which number it has.
+    fn is_at_rest(&self) -> bool {
+        self.recall == Recall::No && self.retained.is_none()
     }
     pub(super) fn is_moving(&self) -> bool {
         matches!(self.recall, Recall::Move(_))
@@ -68,10 +76,13 @@ pub(super) fn decisions(
 ) {
     for (range, entry) in ids(ranges) {
         match (entry.assignment.owner, &leasing.partitioner) {
-            (Some(owner), partitioner) if entry.recall == Recall::No && is_reachable(owner, offers) => {
+            (Some(owner), partitioner) if entry.is_at_rest() && is_reachable(owner, offers) => {
+                let stays = halves::is_whole(ranges, range, leasing);
                 match partitioner {
-                    None => offer_recalls(range, owner, leasing, offers),
-                    Some(partitioner) => correct(range, owner, &Placing { partitioner, counts }, leasing, offers),
+                    None => offer_recalls(range, owner, stays, leasing, offers),
+                    Some(partitioner) => {
+                        correct(range, owner, stays, &Placing { partitioner, counts }, leasing, offers);
+                    }
                 }
             }
             (None, None) if ready => offer_grants(range, leasing, offers),
@@ -100,10 +111,11 @@ impl Placing<'_> {
     }
 }
 
-fn offer_recalls(range: RangeId, owner: NodeId, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
-    offers.offer(Decision::Recall(range));
+/// `stays`: the other half of the range is its Owner's, and may stay.
+fn offer_recalls(range: RangeId, owner: NodeId, stays: bool, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
+    offers.offer(if stays { Decision::Split(range, None) } else { Decision::Recall(range) });
     if leasing.params.migration {
-        offer_moves(range, owner, leasing, offers);
+        offer_moves(range, owner, stays, leasing, offers);
     }
     if leasing.mutants.has(PARTITIONER_OVERLAPS) {
         offer_grants(range, leasing, offers);
@@ -112,12 +124,23 @@ fn offer_recalls(range: RangeId, owner: NodeId, leasing: &Leasing, offers: &mut 
 
 /// "When a new Owner contacts the Manager service", the leader "computes the desired new assignment of ranges to Owners,
 /// recalls leases on the ranges that are now destined for the new Owner" (Centrifuge §2.1.2).
-fn correct(range: RangeId, owner: NodeId, placing: &Placing<'_>, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
+fn correct(
+    range: RangeId,
+    owner: NodeId,
+    stays: bool,
+    placing: &Placing<'_>,
+    leasing: &Leasing,
+    offers: &mut Offers<'_, Leasing>,
+) {
     let Some(right) = placing.owner_of(range, &mut |owner| offers.is_armed(&Timer::Heard(owner))) else { return };
     if right == owner {
         return;
     }
-    offers.offer(if leasing.params.migration { Decision::Move(range, right) } else { Decision::Recall(range) });
+    offers.offer(match (leasing.params.migration, stays) {
+        (moves, true) => Decision::Split(range, moves.then_some(right)),
+        (true, false) => Decision::Move(range, right),
+        (false, false) => Decision::Recall(range),
+    });
     if leasing.mutants.has(PARTITIONER_OVERLAPS) && is_reachable(right, offers) {
         offers.offer(Decision::Grant(range, right));
     }
@@ -143,14 +166,14 @@ fn offer_grants(range: RangeId, leasing: &Leasing, offers: &mut Offers<'_, Leasi
 }
 
 /// A held range may move to any other live Owner, or to the first few from the range's place on.
-fn offer_moves(range: RangeId, owner: NodeId, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
+fn offer_moves(range: RangeId, owner: NodeId, stays: bool, leasing: &Leasing, offers: &mut Offers<'_, Leasing>) {
     let most = match leasing.params.candidates {
         0 => usize::MAX,
         candidates => usize::from(candidates),
     };
     let others = leasing.candidates(range).filter(|other| *other != owner);
     for other in others.filter(|other| offers.is_armed(&Timer::Heard(*other))).take(most).collect::<Vec<_>>() {
-        offers.offer(Decision::Move(range, other));
+        offers.offer(if stays { Decision::Split(range, Some(other)) } else { Decision::Move(range, other) });
     }
 }
 
@@ -185,10 +208,10 @@ impl Manager {
             Relevance::Same(other) => other,
             Relevance::Live | Relevance::Always => pair,
         };
-        // A generation that has passed counts as not listed, for good.
+        // A generation that has passed counts as not listed, for good; but for what stays when a range splits.
         let is_present = |range: &RangeId, generation: &Generation| {
             let entry = self.ranges.get(usize::from(range.0));
-            entry.is_some_and(|entry| entry.assignment.generation == *generation)
+            leasing.params.halves || entry.is_some_and(|entry| entry.assignment.generation == *generation)
         };
         let present = |listed: &Wanted| -> Wanted {
             listed.iter().filter(|(range, generation)| is_present(range, generation)).map(|(r, g)| (*r, *g)).collect()

@@ -211,6 +211,73 @@ fn a_lookup_out_of_contact_declares_everything_lost() {
     assert_eq!(play.marked("contact-lost"), 1);
 }
 
+/// Two halves of one range, both at Owner 1, who loses the second to a split.
+fn split(mutants: &[&str]) -> Play {
+    let mut play = Play::new(&Params { ranges: 2, lookups: 1, halves: true, ..params() }, mutants);
+    let lookup = NodeId(3);
+    play.deliver(OWNER_1, MANAGER);
+    play.decide(Decision::Grant(RANGE, OWNER_1));
+    play.deliver(MANAGER, OWNER_1);
+    play.deliver(lookup, MANAGER);
+    play.deliver(MANAGER, lookup);
+    assert!(play.holds(OWNER_1), "a whole range is granted at once");
+    play.decide(Decision::Split(RangeId(1), None));
+    play
+}
+
+/// Centrifuge Figure 4: [1-9:B, 15] becomes [1-2:B, 16] and [2-9:C, 17]; what B retains it holds on, under the new number.
+#[test]
+fn the_half_that_stays_gets_a_new_number_and_is_held_on() {
+    let mut play = split(&[]);
+    let before = play.generation();
+    play.deliver(MANAGER, OWNER_1);
+    assert_eq!((play.marked("retained"), play.marked("renewal-refused")), (1, 0));
+    assert!(play.holds(OWNER_1));
+    assert_eq!(play.generation(), before, "the Manager had given the new number");
+    play.deliver(OWNER_1, MANAGER);
+    assert!(play.is_free(), "the other half");
+    assert!(play.fallen().is_empty());
+}
+
+/// An Owner that has not heard of the new number lists the old one, and is waited for.
+#[test]
+fn a_new_number_that_is_lost_comes_again() {
+    let mut play = split(&[]);
+    play.lose(MANAGER, OWNER_1);
+    play.tick();
+    play.renew(OWNER_1);
+    // It crossed what was lost, and both ends compute anew.
+    play.deliver(OWNER_1, MANAGER);
+    play.deliver(MANAGER, OWNER_1);
+    assert_eq!(play.marked("retained"), 1);
+    assert!(play.holds(OWNER_1));
+    assert!(play.fallen().is_empty());
+}
+
+/// The Lookup hears of the new number, and that nothing is lost.
+#[test]
+fn a_lookup_is_silent_about_the_half_that_stays() {
+    for (mutants, fallen) in [(&[][..], &[][..]), (&[SPLIT_UNFLAGGED][..], &["no-false-alarm"][..])] {
+        let lookup = NodeId(3);
+        let mut play = split(mutants);
+        play.deliver(MANAGER, OWNER_1);
+        play.tick();
+        play.renew(OWNER_1);
+        play.tick();
+        play.at(lookup, Local::Fire(Timer::Poll));
+        play.deliver(lookup, MANAGER);
+        play.deliver(MANAGER, lookup);
+        assert_eq!(play.marked("kept"), u64::from(mutants.is_empty()));
+        assert_eq!(play.fallen(), fallen);
+    }
+}
+
+#[test]
+fn halves_that_make_no_whole_are_refused() {
+    let odd = Leasing::build(&Params { ranges: 3, halves: true, ..params() }, Mutants::none()).map(drop).unwrap_err();
+    assert_eq!(odd, "ranges 3 are no halves of whole ranges: an even number in each pool");
+}
+
 #[test]
 fn parameters_that_break_the_argument_are_refused() {
     let build = |params: Params| Leasing::build(&params, Mutants::none()).map(|_| ()).unwrap_err();

@@ -12,7 +12,7 @@ use super::message::{Content, Item, Key, Operation, Push, Recipient, Reply, Requ
 use super::template::{Serving, Slot};
 use super::{Application, Cx};
 use crate::leasing::message::Message;
-use crate::leasing::{Leasing, Owner, PUBLISH_UNCHECKED, PUBLISHED_AT_ONCE, Timer};
+use crate::leasing::{Leasing, Owner, PUBLISH_UNCHECKED, PUBLISHED_AT_ONCE, RSS_CHECKED, Timer};
 
 impl Leasing {
     /// Whether the operation asks for no lease: "the subscriptions they create are effectively immutable, and so calls to
@@ -22,7 +22,7 @@ impl Leasing {
     pub(super) fn is_unchecked(&self, operation: Operation) -> bool {
         let lists_unchecked = self.params.fixed_subscriptions || self.mutants.has(PUBLISH_UNCHECKED);
         let is_publication = matches!(operation, Operation::Publish(..));
-        (lists_unchecked && is_publication) || self.params.application == Application::RssProcessor
+        (lists_unchecked && is_publication) || (self.params.application == Application::RssProcessor && !self.mutants.has(RSS_CHECKED))
     }
 
     /// What a server asks of another pool's about what was put or published.

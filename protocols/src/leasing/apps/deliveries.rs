@@ -117,6 +117,11 @@ impl Deliveries {
                 watch.reached("dequeued");
                 self.forget(|client, push| client == node && push.event == event, watch);
             }
+            (operation, Answer::GaveUp) => {
+                if let Some(unanswered) = published(operation) {
+                    self.forget(|_, push| push == unanswered, watch);
+                }
+            }
             (Operation::Dequeue(..), Answer::Dequeued(Some(Entry::Lost(_))) | Answer::Told) => self.told(node, watch),
             (Operation::Dequeue(..), Answer::Dequeued(None)) => {
                 let missed = |((client, _), owed): &(&(NodeId, Push), &Owed)| *client == node && **owed == Owed::Asked;
@@ -171,6 +176,11 @@ impl Deliveries {
             Observation::Missed(key) => {
                 self.subscribed.remove(&(node, *key));
                 self.forget(|subscriber, push| (subscriber, push.key) == (node, *key), watch);
+            }
+            // Who did not refresh its subscription in time has left (PRS §3.4).
+            Observation::Expired(key) => {
+                self.subscribed.retain(|(_, topic), _| topic != key);
+                self.forget(|_, push| push.key == *key, watch);
             }
             Observation::Lost { range, generation } => self.lose(*range, *generation),
             Observation::Moved { range, generation } => drop(self.moved.insert(*range, *generation)),

@@ -136,8 +136,10 @@ fn services_that_make_no_sense_are_refused() {
     assert_eq!(build(Params { keys: 4, ..mesh.clone() }), "keys 4 must be three for each frontend's device: 6");
     assert_eq!(build(Params { writers: 0, ..mesh.clone() }), "writers 0 must be some of the 2 frontends");
     assert!(Leasing::build(&mesh, Mutants::none()).is_ok());
-    let brief = build(Params { ttl: Span::ticks(3), ..table() });
-    assert_eq!(brief, "ttl 3s without documents: application = \"sectioned-document\"");
+    let brief = build(Params { ttl: Span::ticks(3), application: Application::Queue, ..table() });
+    assert_eq!(brief, "a queue that expired is asked for until retries end: retry-limit = \"300s\"");
+    let short = build(Params { retry_limit: Span::ticks(1), ..table() });
+    assert!(short.starts_with("retry-limit 1s must be longer than retry"), "{short}");
     let idle = build(Params { balance: Span::secs(30), ..Params::default() });
     assert!(idle.starts_with("loads are managed by virtual nodes"), "{idle}");
     let blind = build(Params { application: Application::Queue, retry: Span::ZERO, ..table() });

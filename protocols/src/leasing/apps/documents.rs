@@ -5,20 +5,21 @@
 use seedbed_model::Span;
 
 use super::Cx;
-use super::message::{Answer, Content, Document, Key, Update, Value};
+use super::message::{Answer, Content, Document, Key, Operation, Update, Value};
 use super::template::{Serving, Slot};
 use crate::leasing::message::Generation;
 use crate::leasing::{Leasing, Observation, Owner, REFRESH_FORGOTTEN, Timer, VERSION_UNCHECKED};
 
 impl Owner {
-    /// The document was not refreshed for its time to live, as far as this server knows.
+    /// What is under the key was not refreshed for its time to live, as far as this server knows. "All of the applications
+    /// built using the PRS use TTLs" (§3.4).
     pub(crate) fn on_expiry(&mut self, key: Key, leasing: &Leasing, cx: &mut Cx<'_>) {
         let range = leasing.range_of(key);
         let (held, received) = (self.held(range, cx), self.received(range));
         let slot = &mut self.server.slots[usize::from(key.0)];
         let Some((lease, item)) = &mut slot.stored else { return };
         // What another server handed over has its whole time from the lease on: this is the end of an earlier document's.
-        if matches!(item.content, Content::Document(_)) && received != Some(*lease) {
+        if item.content != Content::Nothing && received != Some(*lease) {
             // What is stored under another lease is lost already, or another's.
             if held == Some(*lease) {
                 cx.observe(Observation::Expired(key));
@@ -66,11 +67,28 @@ impl Slot {
         Answer::Refreshed(is_there)
     }
 
-    /// A document that came from another server, which knew when it was refreshed: it has its whole time here again.
+    /// What came from another server, which knew when it was refreshed: it has its whole time here again.
     pub(super) fn restart_expiry(&self, key: Key, leasing: &Leasing, cx: &mut Cx<'_>) {
-        if self.document().is_some() {
+        if self.has_content() {
             lives_on(key, leasing, cx);
         }
+    }
+
+    /// A value, a list or a queue lives from when it is made, and on from each time that its client puts it again,
+    /// subscribes again, connects or dequeues: "subscriptions are similarly maintained using TTLs and explicit client
+    /// refreshes", as are queues and feeds (PRS §3). `made`: there was nothing under the key before.
+    pub(super) fn refresh_by(&self, operation: Operation, made: bool, leasing: &Leasing, cx: &mut Cx<'_>) {
+        let refreshes = matches!(
+            operation,
+            Operation::Put(..) | Operation::Subscribe(_) | Operation::Connect(..) | Operation::Dequeue(..)
+        );
+        if refreshes && (made || !leasing.mutants.has(REFRESH_FORGOTTEN)) {
+            lives_on(operation.key(), leasing, cx);
+        }
+    }
+
+    pub(super) fn has_content(&self) -> bool {
+        self.stored.as_ref().is_some_and(|(_, item)| item.content != Content::Nothing)
     }
 
     fn document(&self) -> Option<&Document> {

@@ -3,12 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, NodeId, OpId};
+use seedbed_model::{Canonical, NodeId, OpId, Span};
 
 use super::message::{Answer, Key, Operation, Push, Reply, Request};
+use super::replicas::Replicas;
 use super::{Application, Cx};
 use crate::leasing::message::{Generation, Message};
-use crate::leasing::{ANSWER_AFTER_NEWS, Leasing, Lookup, NEWS_KEPT_BACK, Observation, PUT_AGAIN, Timer};
+use crate::leasing::{
+    ANSWER_AFTER_NEWS, Leasing, Lookup, NEWS_KEPT_BACK, Observation, PUT_AGAIN, RETRIES_FOR_EVER, Timer,
+};
 
 /// What a frontend keeps beside its Lookup.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -16,6 +19,8 @@ pub(crate) struct Frontend {
     open: Option<Open>,
     /// The leases under which its client put last or subscribed, where it must hear of their loss.
     kept: BTreeMap<Key, Generation>,
+    /// Of an operation on a name whose value is replicated.
+    pub(super) replicas: Replicas,
 }
 
 /// The operation under way.
@@ -44,6 +49,9 @@ impl Lookup {
             other => other,
         };
         frontend.open = Some(Open { op, operation, first: None });
+        if leasing.is_limited(operation) {
+            cx.set(Timer::GiveUp, leasing.params.retry_limit);
+        }
         match operation {
             Operation::Await(_) => {
                 self.tell(leasing, cx);
@@ -107,7 +115,7 @@ impl Lookup {
         let key = open.operation.key();
         let is_kept = frontend.kept.get(&key).is_some_and(|lease| self.may_have(key, *lease, leasing));
         if !is_kept {
-            self.answer(open.op, Answer::Told, cx);
+            self.answer(open.op, Answer::Told, leasing, cx);
         }
         !is_kept
     }
@@ -116,13 +124,16 @@ impl Lookup {
     pub(crate) fn ask(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
         let Some(open) = self.open() else { return };
         let Open { op, operation, first } = open;
+        if leasing.is_replicated() {
+            return self.ask_replicas(op, operation, leasing, cx);
+        }
         let is_put = matches!(operation, Operation::Put(..) | Operation::Enqueue(..) | Operation::Update(_))
             && !leasing.is_unchecked(operation);
         if is_put && first.is_some_and(|first| self.is_lost(operation.key(), first, leasing)) {
             // What was asked may have been done; nothing that was asked can be done any more.
             cx.mark("put-failed");
             if !leasing.mutants.has(PUT_AGAIN) {
-                return self.answer(op, Answer::Failed, cx);
+                return self.answer(op, Answer::Failed, leasing, cx);
             }
         }
         let Some((owner, lease)) = self.lookup(operation.key(), leasing) else {
@@ -137,7 +148,14 @@ impl Lookup {
     }
 
     pub(crate) fn on_reply(&mut self, reply: Reply, leasing: &Leasing, cx: &mut Cx<'_>) {
-        let Some(open) = self.open().filter(|open| open.op == reply.op) else { return cx.mark("reply-too-late") };
+        let whole = leasing.whole_of(reply.op);
+        let Some(open) = self.open().filter(|open| open.op == whole) else { return cx.mark("reply-too-late") };
+        if leasing.is_replicated() {
+            if let Some(answer) = self.on_replica(reply, open.operation, leasing, cx) {
+                self.answer(open.op, answer, leasing, cx);
+            }
+            return;
+        }
         let Some((lease, answer)) = reply.result else {
             return cx.set(Timer::Retry, leasing.params.retry);
         };
@@ -156,17 +174,29 @@ impl Lookup {
         if is_kept || (leasing.params.republish && answer == Answer::Put) {
             self.keep(key, Some(lease));
         }
-        self.answer(open.op, answer, cx);
+        self.answer(open.op, answer, leasing, cx);
     }
 
     /// Whether a reply to this operation would count.
-    pub(crate) fn awaits_reply(&self, op: OpId) -> bool {
-        self.open().is_some_and(|open| open.op == op)
+    pub(crate) fn awaits_reply(&self, op: OpId, leasing: &Leasing) -> bool {
+        self.open().is_some_and(|open| open.op == leasing.whole_of(op))
     }
 
-    fn answer(&mut self, op: OpId, answer: Answer, cx: &mut Cx<'_>) {
+    /// "To retry once every 30 seconds for up to 5 minutes" (PRS §7.2).
+    pub(crate) fn give_up(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        if let Some(open) = self.open().filter(|_| !leasing.mutants.has(RETRIES_FOR_EVER)) {
+            cx.mark("gave-up");
+            self.answer(open.op, Answer::GaveUp, leasing, cx);
+        }
+    }
+
+    fn answer(&mut self, op: OpId, answer: Answer, leasing: &Leasing, cx: &mut Cx<'_>) {
         if let Some(frontend) = &mut self.frontend {
             frontend.open = None;
+            frontend.replicas = Replicas::default();
+        }
+        if leasing.params.retry_limit > Span::ZERO {
+            cx.cancel(Timer::GiveUp);
         }
         cx.cancel(Timer::Retry);
         cx.respond(op, answer);

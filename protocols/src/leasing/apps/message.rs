@@ -111,6 +111,8 @@ pub enum Answer {
     Conflict(Option<Value>),
     /// It lives on; `false`: there is none.
     Refreshed(bool),
+    /// Nothing, for as long as the frontend retries. What was asked may have been done, or be done yet.
+    GaveUp,
 }
 
 /// From a frontend to the Owner that it looked up.

@@ -9,6 +9,7 @@
 //! - `template`: the five steps (PRS Figure 4, Centrifuge Figure 10) around what is done to the state under a key
 //! - `topics`: subscription lists, and what is published to who is on them (Centrifuge Figure 10)
 //! - `frontend`: a client's operation on its way to the Owner, again and again
+//! - `replicas`: one value under several keys, and the cap on what is outstanding (PRS §2.4, §3.3)
 //! - `message`: keys, values, operations, what frontends and servers send each other
 //! - `queues`: clients' queues, and the notices in them (Centrifuge §4.3, PRS §3.2)
 //! - `documents`: versions, sections, times to live (PRS §3, §3.4)
@@ -64,6 +65,7 @@ mod documents;
 pub(super) mod frontend;
 pub(super) mod message;
 mod queues;
+mod replicas;
 mod soft;
 pub(super) mod task;
 pub(super) mod template;
@@ -72,10 +74,10 @@ mod tests;
 pub(super) mod topics;
 pub(super) mod watched;
 
-use seedbed_model::{Canonical, Context, NodeId, Nonce, OpId, Part};
+use seedbed_model::{Canonical, Context, NodeId, Nonce, OpId, Part, Span};
 use serde::{Deserialize, Serialize};
 
-use super::{Leasing, Lookup, Params, RangeId, Role};
+use super::{Leasing, Lookup, Params, PartitionerKind, RangeId, Role};
 use frontend::Frontend;
 
 use message::{Answer, Entry, Key, Operation, Recipient, Update, Value};
@@ -156,12 +158,23 @@ impl Server {
 impl Leasing {
     /// Which range a key is in.
     pub(super) fn range_of(&self, key: Key) -> RangeId {
-        RangeId((key.0 % u16::from(self.params.ranges)) as u8)
+        let Params { ranges, keys, partitioner, .. } = self.params;
+        match partitioner {
+            PartitionerKind::Ordered => RangeId((u32::from(key.0) * u32::from(ranges) / u32::from(keys)) as u8),
+            _ => RangeId((key.0 % u16::from(ranges)) as u8),
+        }
     }
 
     /// The keys of a range.
     pub(super) fn keys_of(&self, range: RangeId) -> impl Iterator<Item = Key> + use<> {
-        (u16::from(range.0)..self.params.keys).step_by(usize::from(self.params.ranges)).map(Key)
+        let Params { ranges, keys, partitioner, .. } = self.params;
+        let first_of = |range: u32| (range * u32::from(keys)).div_ceil(u32::from(ranges)) as u16;
+        let range = u16::from(range.0);
+        let (keys, step) = match partitioner {
+            PartitionerKind::Ordered => (first_of(u32::from(range))..first_of(u32::from(range) + 1), 1),
+            _ => (range..keys, ranges),
+        };
+        keys.step_by(usize::from(step)).map(Key)
     }
 
     /// Whether the service has frontends, and clients at them.
@@ -196,6 +209,12 @@ impl Leasing {
     /// put into the client's queue, where it has one.
     fn tells_client_of(&self, key: Key) -> bool {
         matches!(self.service_of(key), Application::Queue) || self.params.application == Application::PublishSubscribe
+    }
+
+    /// Whether its frontend ends its retries: not where it waits for something to happen.
+    fn is_limited(&self, operation: Operation) -> bool {
+        let waits = matches!(operation, Operation::Await(_));
+        self.params.retry_limit > Span::ZERO && !waits
     }
 
     /// Whether clients are owed what is published.
@@ -256,7 +275,8 @@ impl Leasing {
             let own = Key(client % keys);
             return if op.0.is_multiple_of(2) { Operation::Put(own, value) } else { Operation::Await(own) };
         }
-        let key = Key(if keys == 1 { 0 } else { draw(u32::from(keys)) as u16 });
+        let names = keys / self.params.replicas;
+        let key = Key(if names == 1 { 0 } else { draw(u32::from(names)) as u16 } * self.params.replicas);
         match writes && (op.0 + u32::from(client)).is_multiple_of(2) {
             true => Operation::Put(key, value),
             false => Operation::Get(key),
@@ -286,7 +306,9 @@ impl Leasing {
             return Operation::Publish(key, value);
         }
         let own = self.topic_of(node);
-        if last == Some(&Answer::Subscribed) { Operation::Await(own) } else { Operation::Subscribe(own) }
+        // A subscription that has a time to live is asked for again and again.
+        let waits = last == Some(&Answer::Subscribed) && self.params.ttl == Span::ZERO;
+        if waits { Operation::Await(own) } else { Operation::Subscribe(own) }
     }
 
     /// A client reads a document, writes a section of it if it is still what it read, and refreshes it, by turns.

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use seedbed_model::{Canonical, NodeId, OpId};
+use seedbed_model::{Canonical, NodeId, OpId, Span};
 
 use super::api::Handle;
 use super::message::{Answer, Cargo, Content, Item, Key, Operation, Recipient, Reply, Request};
 use super::{Cx, Server};
 use crate::leasing::message::{Generation, Message, RangeId};
 use crate::leasing::{
-    ANY_LEASE_NUMBER, DONE_AGAIN, Leasing, NO_FINAL_CHECK, NO_FIRST_CHECK, Observation, Owner, STATE_LEFT_BEHIND,
+    ANSWER_OF_THE_CALL, ANY_LEASE_NUMBER, DONE_AGAIN, Leasing, NO_FINAL_CHECK, NO_FIRST_CHECK, Observation, Owner, STATE_LEFT_BEHIND,
     STORED_UNCHECKED, Timer,
 };
 
@@ -34,6 +34,8 @@ pub(super) struct Serving {
     pub(super) operation: Operation,
     /// The handle of step 1.
     pub(super) lease: Generation,
+    /// Whether the lease was held when step 4 was asked for, if that is to be answered by an upcall.
+    pub(super) asked: Option<bool>,
 }
 
 impl Owner {
@@ -67,7 +69,7 @@ impl Owner {
                 slot.stored = None;
             }
         }
-        slot.serving = Some(Serving { client, op, operation, lease: handle });
+        slot.serving = Some(Serving { client, op, operation, lease: handle, asked: None });
         match operation {
             Operation::Publish(..) => self.perform(key, leasing, cx),
             _ => cx.set(Timer::Work(key), leasing.params.work),
@@ -88,7 +90,10 @@ impl Owner {
     /// external state exposures is to treat each exposure as marking the end of one operation" (PRS §2.2).
     fn perform(&mut self, key: Key, leasing: &Leasing, cx: &mut Cx<'_>) {
         let Some(serving) = self.server.slots[usize::from(key.0)].serving else { return };
-        let Serving { operation, lease, .. } = serving;
+        let Serving { operation, lease, asked, .. } = serving;
+        if leasing.params.upcall > Span::ZERO && asked.is_none() {
+            return self.ask_library(key, serving, leasing, cx);
+        }
         // (4) Check that the lease has covered the entire operation; before (3), so that nothing newer is overwritten.
         if !self.is_covered(key, serving, leasing, cx) {
             return self.give_up(key, "refused-lease-lost", cx);
@@ -96,9 +101,11 @@ impl Owner {
         // (3) Perform the operation; store the handle with any created state.
         let Owner { server, .. } = self;
         let slot = &mut server.slots[usize::from(key.0)];
+        let made = !slot.has_content();
         let Some(answer) = slot.operate(serving, leasing, cx) else {
             return self.give_up(key, "refused-no-queue", cx);
         };
+        slot.refresh_by(operation, made, leasing, cx);
         if let (Operation::Connect(..), Some(lookup)) = (operation, &server.lookup) {
             slot.note_loss(lookup, leasing, cx);
         }
@@ -107,6 +114,14 @@ impl Owner {
             return self.expose(key, leasing, cx);
         }
         self.answer(key, lease, answer, leasing, cx);
+    }
+
+    /// "Asynchronous versions of the calls" (PRS Figure 3): the library answers step 4 by an upcall, for the moment of that.
+    fn ask_library(&mut self, key: Key, serving: Serving, leasing: &Leasing, cx: &mut Cx<'_>) {
+        cx.mark("asked-library");
+        let is_held = self.held(leasing.range_of(key), cx) == Some(serving.lease);
+        self.server.slots[usize::from(key.0)].serving = Some(Serving { asked: Some(is_held), ..serving });
+        cx.set(Timer::Work(key), leasing.params.upcall);
     }
 
     /// Whoever was to see what was done has seen it.
@@ -123,6 +138,9 @@ impl Owner {
         let (range, lease) = (leasing.range_of(key), serving.lease);
         if leasing.is_unchecked(serving.operation) {
             return true;
+        }
+        if let (Some(is_held), true) = (serving.asked, leasing.mutants.has(ANSWER_OF_THE_CALL)) {
+            return is_held;
         }
         self.check_lease_continuous(Handle { range, lease }, leasing, cx) || leasing.mutants.has(NO_FINAL_CHECK)
     }
@@ -190,7 +208,7 @@ impl Server {
 impl Slot {
     /// What is done once is done: a put that comes again changes nothing.
     fn operate(&mut self, serving: Serving, leasing: &Leasing, cx: &mut Cx<'_>) -> Option<Answer> {
-        let Serving { client, op, operation, lease } = serving;
+        let Serving { client, op, operation, lease, .. } = serving;
         Some(match operation {
             Operation::Put(_, value) => {
                 let item = self.item(lease);

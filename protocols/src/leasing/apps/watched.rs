@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use seedbed_model::history::{Configurations, Specification};
 use seedbed_model::{Canonical, Data, Event, NodeId, OpId, Property, Span, Watch};
 
-use super::Application;
+use super::{Application, replicas};
 use super::deliveries::{self, Deliveries};
 use super::message::{Answer, Entry, Key, Operation, Value};
+use super::replicas::Quorums;
 use super::soft::{Soft, SoftDocument, SoftQueue, Written};
 use crate::leasing::message::{Generation, RangeId};
 use crate::leasing::{Leasing, Observation};
@@ -18,6 +19,7 @@ const ONCE_A_PERIOD: &str = "once-a-period";
 const SOFT: &str = "soft-linearizable";
 const SOFT_DOCUMENT: &str = "soft-document";
 const KEPT_FOR_TTL: &str = "kept-for-ttl";
+const ANSWERED_IN_TIME: &str = "answered-in-time";
 const SOFT_QUEUE: &str = "soft-queue";
 const LOSS_AFTER_ANSWER: &str = "loss-after-answer";
 
@@ -29,6 +31,9 @@ const PERIOD: u32 = u32::MAX - 1;
 
 /// The deadline of a client's refresh is this and the client's number. It is above those of what is owed.
 const TTL: u32 = 3 << 30;
+
+/// The deadline of a client's answer is this and the client's number.
+const LIMIT: u32 = TTL + (1 << 20);
 
 /// What the properties remember. Nothing of it without an application.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -47,10 +52,12 @@ pub(crate) struct Watched {
     refreshed: BTreeMap<NodeId, (Key, bool)>,
     /// Ranges whose task began less than a period ago.
     recent: BTreeSet<RangeId>,
+    /// What clients are owed where values are replicated.
+    quorums: Quorums,
 }
 
 pub(crate) fn properties() -> Vec<Property> {
-    vec![
+    let mut properties = vec![
         Property::always(
             CONTINUITY,
             "check_lease_continuous succeeds only for the lease that this Owner has held since the handle was made \
@@ -81,19 +88,26 @@ pub(crate) fn properties() -> Vec<Property> {
         ),
         Property::always(
             KEPT_FOR_TTL,
-            "no document expires less than its time to live after an update or a refresh of it that was answered was asked for \
-             (PRS §3.4)",
+            "no document, value, subscription or queue expires less than its time to live after an update or a refresh of it that \
+             was answered was asked for (PRS §3.4)",
+        ),
+        Property::within(
+            ANSWERED_IN_TIME,
+            "where retries end, a client hears of what it asked within that time (PRS §7.2)",
         ),
         deliveries::property(),
         Property::always(
             LOSS_AFTER_ANSWER,
             "no client is answered from state that its frontend was told is lost: the news of its loss comes after (PRS §2.1)",
         ),
-    ]
+    ];
+    properties.extend(replicas::properties());
+    properties
 }
 
 pub(crate) fn goals() -> Vec<Property> {
     vec![
+        Property::sometimes("held-back", "a frontend has as many requests at a server as the cap allows (PRS §3.3)"),
         Property::sometimes("put", "a client is told that its value is kept"),
         Property::sometimes("got", "a client gets a value that was put"),
         Property::sometimes("subscribed", "a client is told that it has subscribed"),
@@ -104,7 +118,9 @@ pub(crate) fn goals() -> Vec<Property> {
         Property::sometimes("dequeued", "a client takes something from its queue"),
         Property::sometimes("updated", "a client is told that its update is made"),
         Property::sometimes("conflict", "an update comes too late for the version that it is for"),
-        Property::sometimes("expired", "a document that nobody refreshed is deleted"),
+        Property::sometimes("expired", "what nobody refreshed is deleted"),
+        Property::sometimes("exposed-without-lease", "a server answers without the lease (PRS §3.1)"),
+        Property::sometimes("gave-up", "a frontend ends its retries (PRS §7.2)"),
         Property::sometimes("stale-state", "a server finds that what it stored was under another lease"),
         Property::sometimes("client-told", "a client that waits for it hears that what it put is lost"),
         Property::sometimes("task-done", "a periodic task is done under one lease"),
@@ -129,13 +145,17 @@ impl Watched {
         }
         if leasing.params.application == Application::SectionedDocument {
             watch_each(&mut self.documents, &SoftDocument, SOFT_DOCUMENT, node, event, watch);
-            self.refresh(leasing, node, event, watch);
         }
-        if matches!(leasing.params.application, Application::HashTable | Application::RssProcessor) {
+        self.refresh(leasing, node, event, watch);
+        if leasing.is_replicated() {
+            self.quorums.fold(leasing, node, event, watch);
+        } else if matches!(leasing.params.application, Application::HashTable | Application::RssProcessor) {
             watch_each(&mut self.histories, &Soft, SOFT, node, event, watch);
         }
+        leasing.limit(node, event, watch);
         match event {
             Event::Responded(_, answer) => match answer {
+                Answer::GaveUp => watch.reached("gave-up"),
                 Answer::Put => watch.reached("put"),
                 Answer::Got(Some(_)) => watch.reached("got"),
                 Answer::Updated => watch.reached("updated"),
@@ -210,16 +230,17 @@ impl Watched {
 
     /// A document lives from the asking for an update or a refresh on, if that is answered.
     fn refresh(&mut self, leasing: &Leasing, node: NodeId, event: &Event<Leasing>, watch: &mut Watch<'_>) {
-        if leasing.params.ttl == Span::ZERO {
+        // Who is not asked for leases may have left what was refreshed at another.
+        if leasing.params.ttl == Span::ZERO || leasing.params.application == Application::RssProcessor {
             return;
         }
         match event {
-            Event::Invoked(_, operation @ (Operation::Update(_) | Operation::Refresh(_))) => {
+            Event::Invoked(_, operation) if refreshes(*operation) => {
                 self.refreshed.insert(node, (operation.key(), false));
                 let ttl = leasing.params.owner_shortest.floor_of(leasing.params.ttl);
                 watch.set_deadline(TTL + u32::from(node.0), ttl);
             }
-            Event::Responded(_, Answer::Updated | Answer::Refreshed(true)) => {
+            Event::Responded(_, answer) if is_refreshed(*answer) => {
                 self.refreshed.entry(node).and_modify(|(_, answered)| *answered = true);
             }
             Event::Deadline(id) if (TTL..=TTL + u32::from(u16::MAX)).contains(id) => {
@@ -231,6 +252,8 @@ impl Watched {
                     watch.violated(KEPT_FOR_TTL, words);
                 }
                 lose_each(&mut self.documents, &SoftDocument, SOFT_DOCUMENT, |other| other == *key, watch);
+                lose_each(&mut self.histories, &Soft, SOFT, |other| other == *key, watch);
+                lose_each(&mut self.queues, &SoftQueue, SOFT_QUEUE, |other| other == *key, watch);
             }
             _ => {}
         }
@@ -246,9 +269,51 @@ impl Watched {
 
     /// A loss is a delete of each key in the range, at this instant: the demonic client's.
     fn lose(&mut self, leasing: &Leasing, range: RangeId, watch: &mut Watch<'_>) {
+        self.quorums.lose(leasing, range);
         lose_each(&mut self.histories, &Soft, SOFT, |key| leasing.range_of(key) == range, watch);
         lose_each(&mut self.queues, &SoftQueue, SOFT_QUEUE, |key| leasing.range_of(key) == range, watch);
         lose_each(&mut self.documents, &SoftDocument, SOFT_DOCUMENT, |key| leasing.range_of(key) == range, watch);
+    }
+}
+
+impl Leasing {
+    /// A client hears within the limit of its frontend's retries.
+    fn limit(&self, node: NodeId, event: &Event<Leasing>, watch: &mut Watch<'_>) {
+        if self.params.retry_limit == Span::ZERO {
+            return;
+        }
+        let id = LIMIT + u32::from(node.0);
+        match event {
+            Event::Invoked(_, operation) if self.is_limited(*operation) => {
+                let slowest = self.params.owner_longest.ceil_of(self.params.retry_limit);
+                watch.set_deadline(id, slowest + self.params.patience);
+            }
+            Event::Responded(..) | Event::Crashed => watch.clear_deadline(id),
+            Event::Deadline(passed) if (LIMIT..=LIMIT + u32::from(u16::MAX)).contains(passed) => {
+                let client = NodeId((passed - LIMIT) as u16);
+                let words = format!("{client:?} has told its client nothing for more than {}", self.params.retry_limit);
+                watch.violated(ANSWERED_IN_TIME, words);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether it asks for what is under its key to live on.
+fn refreshes(operation: Operation) -> bool {
+    match operation {
+        Operation::Update(_) | Operation::Refresh(_) | Operation::Put(..) => true,
+        Operation::Subscribe(_) | Operation::Connect(..) | Operation::Dequeue(..) => true,
+        _ => false,
+    }
+}
+
+/// Whether the answer says that it does.
+fn is_refreshed(answer: Answer) -> bool {
+    match answer {
+        Answer::Updated | Answer::Refreshed(true) | Answer::Put => true,
+        Answer::Subscribed | Answer::Connected | Answer::Dequeued(_) => true,
+        _ => false,
     }
 }
 
@@ -269,6 +334,11 @@ fn watch_each<S: Data, X>(
         Event::Invoked(_, operation) => {
             let history = histories.entry(operation.key()).or_default();
             history.watch(specification, property, node, event, watch);
+        }
+        // What was given up may be done yet.
+        Event::Responded(_, Answer::GaveUp) => {
+            let left = &Event::<Leasing>::Crashed;
+            histories.values_mut().for_each(|history| history.watch(specification, property, node, left, watch));
         }
         Event::Responded(..) | Event::Crashed => {
             histories.values_mut().for_each(|history| history.watch(specification, property, node, event, watch));
