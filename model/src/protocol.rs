@@ -157,6 +157,12 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
         None
     }
 
+    /// How many steps' time it takes a node to take a message in. Only simulated steps that cost time ask.
+    fn message_work(&self, message: &Self::Message) -> u32 {
+        let _ = message;
+        1
+    }
+
     /// Classes of interchangeable nodes. Within a class, permuting ids in the whole system changes nothing.
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
         Vec::new()

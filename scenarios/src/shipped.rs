@@ -165,10 +165,13 @@ pub fn shipped() -> Registry {
                 "locks",
                 "lost-packets",
                 "message-broker",
+                "orphans",
                 "recipes",
                 "restless",
                 "server-crash",
-                "sessions"
+                "sessions",
+                "zab-crashes",
+                "zab-sessions"
             ]
         ))
         .with::<TaskMaster>(files!(

@@ -34,9 +34,13 @@ impl<P: Protocol> Simulation<'_, '_, P> {
     fn enqueue(&mut self, node: NodeId, due: Due<P>) {
         let now = self.world.driver.now;
         let crash_count = self.world.driver.crash_count(node);
+        let work = match &due {
+            Due::Deliver(envelope) | Due::Copy(envelope) => self.world.protocol.message_work(&envelope.message),
+            _ => 1,
+        };
         let seat = &mut self.seats[node.index()];
         seat.queue.push_back(due);
-        let at = served(now, &mut seat.free_at, self.settings.costs.step.0);
+        let at = served(now, &mut seat.free_at, self.settings.costs.step.0.saturating_mul(work.into()));
         self.world.driver.agenda.push(at, Due::Serve(node, crash_count));
     }
 

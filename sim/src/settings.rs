@@ -85,7 +85,8 @@ impl Default for DiskTimes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Costs {
-    /// How long a step takes the node, one after the other; it happens, and what it sends leaves, at the end of that.
+    /// How long a step takes the node, one after the other; it happens, and what it sends leaves, at the end of that. Where the
+    /// protocol says that a message is more work, as many times as long.
     /// The ends of timers cost nothing.
     pub step: Span,
     /// Bytes a second that a node sends on all its links together; without limit if left out.

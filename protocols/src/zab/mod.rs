@@ -11,6 +11,7 @@
 //! - [`server`]: what a server is doing, and how it comes to that
 //! - [`election`]: fast leader election; `alone`: on its own; [`oracle`]: one node that stands for it
 //! - [`leader`], [`learner`]: phases 1 to 3 from both sides
+//! - [`application`]: what stands on it sees
 //! - [`monitor`]: what must hold
 //! - [`params`], [`mutants`]: sizes and times; what each mechanism is there for
 //!
@@ -41,6 +42,7 @@
 //!   old epoch.
 
 mod alone;
+pub mod application;
 pub mod channel;
 pub mod election;
 pub mod leader;

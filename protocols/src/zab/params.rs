@@ -31,7 +31,7 @@ pub enum Disk {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// How many servers vote. 2 to 9.
+    /// How many servers vote. 2 to 13.
     pub servers: u16,
     /// How many observers. At most 9.
     pub observers: u16,
@@ -106,8 +106,8 @@ impl Params {
     /// Whether they make sense together.
     fn check(&self) -> Result<(), String> {
         let Params { servers, observers, election, operations, timeouts, .. } = self;
-        if !(2..=9).contains(servers) || *observers > 9 {
-            return Err(format!("servers {servers} and observers {observers}: 2 to 9 and 0 to 9 are possible"));
+        if !(2..=13).contains(servers) || *observers > 9 {
+            return Err(format!("servers {servers} and observers {observers}: 2 to 13 and 0 to 9 are possible"));
         }
         if *election == Election::Oracle && *operations > 0 {
             return Err(

@@ -79,7 +79,7 @@ fn a_restart_replays_the_log_after_the_snapshot() {
 fn parameters_that_make_no_sense_are_refused() {
     let refusal = |params: Params| Zab::build(&params, Mutants::none()).map(drop).unwrap_err();
     let whole = Params::default;
-    assert_eq!(refusal(Params { servers: 1, ..whole() }), "servers 1 and observers 0: 2 to 9 and 0 to 9 are possible");
+    assert_eq!(refusal(Params { servers: 1, ..whole() }), "servers 1 and observers 0: 2 to 13 and 0 to 9 are possible");
     assert_eq!(
         refusal(Params { sync_limit: Span::millis(500), ..whole() }),
         "sync-limit 500ms must be above ping 500ms, and init-limit 5s above finalize-wait 200ms"

@@ -7,7 +7,7 @@ use super::acl::Identity;
 use super::message::{Ask, Connection, Decision, Link, Message, Observation, Returned, Timer, ToClient, ToServer};
 use super::mutants::{IDENTITIES_LEFT, SEEN_BEFORE_EVENTS};
 use super::recipe::{Event, Operation, Task};
-use super::txn::{Answer, ErrorKind, Session};
+use super::txn::{Answer, ErrorKind, Session, Write};
 use super::watches::ClientWatches;
 use crate::zab::message::Zxid;
 
@@ -52,7 +52,7 @@ impl Client {
     /// It connects when it is the moment.
     pub fn start(nonce: Nonce, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> Client {
         let mut client = Client {
-            link: Link::open(Connection::before_first(nonce, cx.node().0)),
+            link: Link::open(Connection::before_first(nonce, cx.node().0), zookeeper.params.numbers),
             server: NodeId(0),
             phase: Phase::Idle,
             session: None,
@@ -64,8 +64,7 @@ impl Client {
             left: 0,
         };
         if zookeeper.is_timed() {
-            let servers = zookeeper.params.servers;
-            client.connect(NodeId((cx.node().0 - servers) % servers), zookeeper, cx);
+            client.connect(zookeeper.first_server(cx.node()), zookeeper, cx);
         }
         client
     }
@@ -132,7 +131,7 @@ impl Client {
     fn connect(&mut self, server: NodeId, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         self.server = server;
         self.phase = Phase::Connecting;
-        self.link = Link::open(self.link.connection.next());
+        self.link = Link::open(self.link.connection.next(), zookeeper.params.numbers);
         let identities = match zookeeper.has(IDENTITIES_LEFT) {
             true => Vec::new(),
             false => self.identities.clone(),
@@ -187,7 +186,12 @@ impl Client {
             self.watches.set(0, read, &answer);
         }
         if zookeeper.is_load() {
-            cx.mark(if matches!(ask, Ask::Read { .. }) { "read" } else { "written" });
+            cx.mark("served");
+            cx.mark(match &ask {
+                Ask::Read { .. } => "read",
+                Ask::Write(Write::Create(_)) => "created",
+                _ => "written",
+            });
         }
         let place = place as u32;
         cx.observe(Observation::Answered { place, ask: ask.clone(), answer: answer.clone(), zxid });

@@ -74,7 +74,7 @@ impl Server {
         match packet {
             ToServer::Connect { session, seen, watched, identities } => {
                 self.forget(from);
-                let mut link = Link::open(connection);
+                let mut link = Link::open(connection, zookeeper.params.numbers);
                 link.read(connection, number);
                 let state = ClientState::Waiting(Greeting { session, seen, watched });
                 self.clients.insert(from, Client { link, state, pending: Vec::new(), identities });
@@ -86,7 +86,7 @@ impl Server {
                     && let ClientState::Served(session) = client.state
                 {
                     self.tell(from, ToClient::Pong, cx);
-                    self.forward(from, number, Forwarded::Touch(session), zookeeper, cx);
+                    self.touch(from, number, session, zookeeper, cx);
                 }
             }
             ToServer::Ask(ask) => {
@@ -105,6 +105,24 @@ impl Server {
                 self.on_ask(from, number, ask, zookeeper, cx);
             }
         }
+    }
+
+    /// The leader is to know that the session's client was heard of: now, or with others.
+    fn touch(&mut self, from: NodeId, number: u32, session: Session, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        match (&mut self.below, &self.role) {
+            (Some(below), Role::Following { .. }) => drop(below.touched.insert(session)),
+            _ => self.forward(from, number, Forwarded::Touch(session), zookeeper, cx),
+        }
+    }
+
+    /// Only where a mechanism is missing.
+    pub(super) fn touch_all(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let served = |(id, client): (&NodeId, &Client)| match client.state {
+            ClientState::Served(session) => Some((*id, session)),
+            _ => None,
+        };
+        let all: Vec<(NodeId, Session)> = self.clients.iter().filter_map(served).collect();
+        all.into_iter().for_each(|(client, session)| self.touch(client, 0, session, zookeeper, cx));
     }
 
     /// "ZooKeeper uses request throttling to keep servers from being overwhelmed" (§5.1).
@@ -132,7 +150,7 @@ impl Server {
     pub(super) fn admit(&mut self, from: NodeId, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         let Some(client) = self.clients.get_mut(&from) else { return };
         let ClientState::Waiting(greeting) = &client.state else { return };
-        if self.role == Role::Looking {
+        if self.role == Role::Looking || !zookeeper.may_enter(from, &self.tree) {
             return;
         }
         if self.tree.last() < greeting.seen && !zookeeper.has(STALE_SERVER) {
@@ -186,7 +204,7 @@ impl Server {
             Ask::Write(_) => false,
         };
         if zookeeper.is_timed() && matches!(ask, Ask::Read { .. }) {
-            self.forward(from, number, Forwarded::Touch(session), zookeeper, cx);
+            self.touch(from, number, session, zookeeper, cx);
         }
         let Some(client) = self.clients.get_mut(&from) else { return };
         if is_local {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use seedbed_model::{Canonical, NodeId, Offers};
 
 use super::ZooKeeper;
+use super::embedded::Proposal;
 use super::message::{Asked, Connection, Decision, Entry, Forwarded, Message, Round, Timer};
 use super::mutants::MOVED_UNCHECKED;
 use super::processor::Processor;
@@ -26,6 +27,8 @@ pub(super) struct Leading {
     owners: BTreeMap<Session, Connection>,
     /// How many sessions it has ended.
     expired: u32,
+    /// What it has proposed in this step, where Zab itself is below it. Empty between steps.
+    proposed: Vec<Proposal>,
 }
 
 impl Leading {
@@ -37,12 +40,18 @@ impl Leading {
             followers: BTreeMap::new(),
             owners: BTreeMap::new(),
             expired: 0,
+            proposed: Vec::new(),
         }
     }
 
     /// The last transaction it has proposed.
     pub(super) fn proposed(&self) -> Zxid {
         self.last
+    }
+
+    /// What it has proposed and Zab does not know of yet.
+    pub(super) fn next_proposed(&mut self) -> Option<Proposal> {
+        if self.proposed.is_empty() { None } else { Some(self.proposed.remove(0)) }
     }
 
     /// Whether a message was lost before this one, on a link that keeps their order.
@@ -145,7 +154,11 @@ impl Leading {
         if self.expired >= zookeeper.params.expiries {
             return;
         }
-        for session in tree.sessions().iter().filter(|session| self.processor.is_open(tree, **session)) {
+        let may_expire = |session: &Session| {
+            let owner = self.owners.get(session).map(|connection| NodeId(connection.number.scope()));
+            self.processor.is_open(tree, *session) && owner.is_none_or(|client| zookeeper.may_expire(client))
+        };
+        for session in tree.sessions().iter().filter(|session| may_expire(session)) {
             offers.offer(Decision::Expire(*session));
         }
     }
@@ -184,6 +197,9 @@ impl Leading {
     ) {
         self.last = txn.zxid;
         let entry = Entry { txn, asked: asked.cloned() };
+        if zookeeper.has_zab() {
+            return self.proposed.push(Proposal { request, entry });
+        }
         cx.send(zookeeper.broadcast(), Message::Propose { request, entry });
     }
 }

@@ -1,75 +1,18 @@
 //! What clients, servers and the broadcast send each other, what is written and shown, and the names in it.
 
-use seedbed_model::{Canonical, NodeId, Serial, TagKind};
+use std::collections::BTreeSet;
+
+use seedbed_model::{Canonical, NodeId};
 
 use super::acl::Identity;
+use super::embedded::Carried;
+pub use super::link::{Connection, Connections, Link, Round, Rounds};
 use super::recipe::Shown;
 use super::snapshot::Snapshot;
 use super::tree::Trigger;
 use super::txn::{Answer, Read, Request, Session, Txn, Write};
 use super::watches::WatchedPaths;
 use crate::zab::message::Zxid;
-
-/// The rounds of a server; the scope is the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rounds {}
-
-impl TagKind for Rounds {
-    const ID: u16 = 1;
-    const NAME: &'static str = "round";
-    const BY_NODE: bool = true;
-}
-
-/// From one time that a server joins the broadcast to the next.
-pub type Round = Serial<Rounds>;
-
-/// The connections of a client; the scope is the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Connections {}
-
-impl TagKind for Connections {
-    const ID: u16 = 2;
-    const NAME: &'static str = "connection";
-    const BY_NODE: bool = true;
-}
-
-/// A client's connection to a server. A broken one never works again.
-pub type Connection = Serial<Connections>;
-
-/// One end of a connection: packets are numbered, and one that is not next is not read. (See [`crate::zab::channel`]: in the
-/// explorer it stays in flight, `keep-ignored`; in the simulator links keep their order.)
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Link {
-    /// Which.
-    pub connection: Connection,
-    sent: u32,
-    read: u32,
-}
-
-impl Link {
-    /// A new one.
-    pub fn open(connection: Connection) -> Link {
-        Link { connection, sent: 0, read: 0 }
-    }
-
-    /// The number of the next packet that is sent.
-    pub fn take_number(&mut self) -> u32 {
-        self.sent += 1;
-        self.sent
-    }
-
-    /// Whether the packet is the next one, which is then read.
-    pub fn read(&mut self, connection: Connection, number: u32) -> bool {
-        let is_next = self.connection == connection && number == self.read + 1;
-        self.read += u32::from(is_next);
-        is_next
-    }
-
-    /// Whether a packet can still be read.
-    pub fn awaits(&self, connection: Connection, number: u32) -> bool {
-        self.connection == connection && number > self.read
-    }
-}
 
 /// A request as an application makes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -280,6 +223,15 @@ pub enum Message {
         /// Which epoch.
         epoch: u32,
     },
+    /// Between servers, where Zab itself is below them.
+    Zab(Box<Carried>),
+    /// From a follower to the leader of the epoch, where Zab itself is below them: these sessions were heard of.
+    Touched {
+        /// Of which leader.
+        epoch: u32,
+        /// Which.
+        sessions: BTreeSet<Session>,
+    },
 }
 
 /// How far a server is, by which the broadcast sees what was lost.
@@ -317,6 +269,8 @@ pub enum Timer {
     Alive,
     /// At the broadcast: the server was not heard of.
     Heard(NodeId),
+    /// At a server: of Zab below it.
+    Zab(crate::zab::message::Timer),
 }
 
 /// What is left to the moment.
@@ -347,6 +301,15 @@ pub struct Returned(pub Vec<Answer>);
 pub enum Observation {
     /// The broadcast: this is the next transaction.
     Ordered {
+        /// What it was made of.
+        request: Option<Request>,
+        /// Which, and whose.
+        entry: Entry,
+    },
+    /// A server is to apply the next transaction, where Zab itself is below it: whoever does so first shows what the order is.
+    Delivered {
+        /// How many the server has applied before.
+        place: u32,
         /// What it was made of.
         request: Option<Request>,
         /// Which, and whose.

@@ -8,9 +8,10 @@
 //!
 //! The service on them:
 //! - [`message`]: what is sent and shown
-//! - [`atomic`]: the broadcast, as a node that stands for Zab
+//! - [`atomic`]: the broadcast, as a node that stands for Zab; [`embedded`]: Zab itself, `broadcast = "zab"`
 //! - [`server`], `clients`, `leader`: a replica; its clients; what the leader does beside
 //! - [`client`], [`recipe`], `workload`: the library; the recipes of §2.4 and the applications of §3; what clients do
+//! - `load`: how long messages are in measurements
 //! - [`monitor`], `guards`: what must hold
 //! - [`params`], [`mutants`]: sizes; what each mechanism is there for
 //!
@@ -42,8 +43,11 @@ pub mod acl;
 pub mod atomic;
 pub mod client;
 mod clients;
+pub mod embedded;
 mod guards;
 mod leader;
+pub mod link;
+mod load;
 pub mod message;
 pub mod monitor;
 pub mod mutants;
@@ -61,11 +65,13 @@ mod workload;
 pub mod znode;
 
 #[cfg(test)]
+mod embedded_tests;
+#[cfg(test)]
 mod service_tests;
 #[cfg(test)]
 mod tests;
 
-pub use params::{Params, Workload};
+pub use params::{Connects, Params, Workload};
 
 use seedbed_model::{
     Canonical, Context, Event, Input, Mutants, NodeId, Nonce, Offers, OpId, Property, Protocol, Relevance, Span,
@@ -74,17 +80,22 @@ use seedbed_model::{
 
 use atomic::Broadcast;
 use client::Client;
-use message::{Ask, Decision, Kept, Message, Observation, Returned, Timer};
+use embedded::{Durable, Record};
+use message::{Ask, Decision, Message, Observation, Returned, Timer};
 use monitor::Monitor;
 use mutants::LONG_TAKEN;
 use recipe::Operation;
 use server::Server;
+
+use crate::zab::Zab;
 
 /// The protocol.
 #[derive(Debug, Clone)]
 pub struct ZooKeeper {
     params: Params,
     mutants: Mutants,
+    /// Where Zab itself is below.
+    zab: Option<Zab>,
 }
 
 /// A node. Servers come first, then clients.
@@ -107,6 +118,15 @@ impl ZooKeeper {
         (0..self.params.servers).map(NodeId)
     }
 
+    /// Where a client connects first, where time passes.
+    fn first_server(&self, client: NodeId) -> NodeId {
+        let servers = self.params.servers;
+        match self.params.connects {
+            Connects::Spread => NodeId((client.0 - servers) % servers),
+            Connects::Last => NodeId(servers - 1),
+        }
+    }
+
     /// The one that writes the configuration, and is the master of the others.
     fn first_client(&self) -> NodeId {
         NodeId(self.params.servers)
@@ -126,6 +146,11 @@ impl ZooKeeper {
         matches!(ask, Ask::Write(write) if write.packet_length() > self.params.request_max) && !self.has(LONG_TAKEN)
     }
 
+    /// Whether Zab itself is below.
+    fn has_zab(&self) -> bool {
+        self.zab.is_some()
+    }
+
     fn is_client(&self, node: NodeId) -> bool {
         node.0 >= self.params.servers && node < self.broadcast()
     }
@@ -135,8 +160,8 @@ impl Protocol for ZooKeeper {
     type State = State;
     type Message = Message;
     type Timer = Timer;
-    type Record = Kept;
-    type Durable = Kept;
+    type Record = Record;
+    type Durable = Durable;
     type Operation = Operation;
     type Answer = Returned;
     type Decision = Decision;
@@ -146,10 +171,10 @@ impl Protocol for ZooKeeper {
     fn nodes(&self) -> Vec<String> {
         let servers = (1..=self.params.servers).map(|number| format!("server-{number}"));
         let clients = (1..=self.params.clients).map(|number| format!("client-{number}"));
-        servers.chain(clients).chain(["broadcast".to_owned()]).collect()
+        servers.chain(clients).chain((!self.has_zab()).then(|| "broadcast".to_owned())).collect()
     }
 
-    fn start(&self, durable: &Kept, nonce: Nonce, cx: &mut Context<'_, Self>) -> State {
+    fn start(&self, durable: &Durable, nonce: Nonce, cx: &mut Context<'_, Self>) -> State {
         let node = cx.node();
         if node == self.broadcast() {
             State::Broadcast(Broadcast::default())
@@ -173,8 +198,8 @@ impl Protocol for ZooKeeper {
         }
     }
 
-    fn fold(&self, durable: &mut Kept, _: Stream, record: &Kept) {
-        durable.clone_from(record);
+    fn fold(&self, durable: &mut Durable, _: Stream, record: &Record) {
+        durable.fold(record);
     }
 
     fn decisions(&self, _: NodeId, state: &State, offers: &mut Offers<'_, Self>) {
@@ -216,12 +241,27 @@ impl Protocol for ZooKeeper {
         if is_live { Relevance::Live } else { Relevance::Dead }
     }
 
+    /// Of `load` and `creates`: what they carry is stated.
+    fn message_size(&self, message: &Message) -> Option<u64> {
+        self.is_load().then(|| load::size(message, &self.params))
+    }
+
+    fn message_work(&self, message: &Message) -> u32 {
+        match message {
+            Message::ToServer { .. } => self.params.work_request,
+            Message::Forward { .. } => self.params.work_forward,
+            _ => 1,
+        }
+    }
+
     /// Clients have names, in what they write and in the queue of a lock.
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
-        vec![self.servers().collect()]
+        // Votes order them.
+        if self.has_zab() { Vec::new() } else { vec![self.servers().collect()] }
     }
 
     fn stands_for(&self, node: NodeId) -> Option<&'static str> {
-        (node == self.broadcast()).then_some("Zab: the order of transactions, their delivery, the election of leaders")
+        (!self.has_zab() && node == self.broadcast())
+            .then_some("Zab: the order of transactions, their delivery, the election of leaders")
     }
 }

@@ -161,7 +161,13 @@ impl Monitor {
 
     fn observed(&mut self, node: NodeId, shown: &Observation, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
         match shown {
-            Observation::Ordered { request, entry } => {
+            Observation::Delivered { place, entry, .. } if (*place as usize) < self.order.digests.len() => {
+                if !self.order.digests.contains_key(&entry.txn.zxid) {
+                    let zxid = entry.txn.zxid;
+                    watch.violated("replicas-agree", format!("{node:?} applies {zxid:?}, which is not in the order"));
+                }
+            }
+            Observation::Ordered { request, entry } | Observation::Delivered { request, entry, .. } => {
                 if let Some(asked) = &entry.asked {
                     self.write_ordered(asked, watch);
                     let Params { expiry, orphaned, .. } = zookeeper.params;
@@ -182,7 +188,7 @@ impl Monitor {
                 }
             }
             Observation::Asked { connection, number, ask } => {
-                self.recipes.asked(node, ask);
+                self.recipes.asked(node, ask, watch);
                 self.guards.asked(node, *connection, *number, ask, zookeeper);
                 let open = match ask {
                     Ask::Write(_) => {
@@ -194,6 +200,7 @@ impl Monitor {
                 self.clients.entry(node).or_default().open.push(open);
             }
             Observation::Answered { place, ask, answer, zxid } => {
+                self.recipes.answered(node, ask, *zxid, zookeeper);
                 self.answered(node, *place, ask, answer, *zxid, watch);
             }
             Observation::Connected { session, zxid } => self.guards.connected(node, *session, *zxid, watch),

@@ -44,6 +44,8 @@ pub const PLACES_UNNAMED: &str = "places-unnamed";
 pub const SESSIONS_UNENDED: &str = "sessions-unended";
 /// A new leader does not count how long it hears nothing of the sessions that there are.
 pub const SESSIONS_UNCOUNTED: &str = "sessions-uncounted";
+/// A server takes who is connected to it for heard of.
+pub const CONNECTED_IS_HEARD: &str = "connected-is-heard";
 /// A client holds the lock as soon as it has a place in the queue.
 pub const LOCK_UNLOOKED: &str = "lock-unlooked";
 /// A client holds the lock as soon as the one before it has gone.
@@ -80,6 +82,10 @@ pub const RENDEZVOUS_UNFILLED: &str = "rendezvous-unfilled";
 pub const DECIDES_OWN: &str = "decides-own";
 /// A master commands as soon as it has a place in the queue.
 pub const COMMANDS_UNLED: &str = "commands-unled";
+/// A master that hears of a change among its slaves assigns to those that it saw before.
+pub const ASSIGNS_FROM_MEMORY: &str = "assigns-from-memory";
+/// A master does not watch its slaves.
+pub const SLAVES_UNWATCHED: &str = "slaves-unwatched";
 /// A create is prepared in a session whose end is outstanding.
 pub const ZK_1208_CREATE_AFTER_CLOSE: &str = "zk-1208-create-after-close";
 /// A refused multi takes with it what was outstanding of its nodes.
@@ -157,6 +163,11 @@ pub const MUTANTS: &[Mutant] = &[
         "that a new leader counts the timeouts of all sessions anew (§4.4)",
         "expiry-in-time",
     ),
+    Mutant::falls(
+        CONNECTED_IS_HEARD,
+        "that a session lives by what its client sends: a connection may stay open to nobody (§4.4)",
+        "orphan-in-time",
+    ),
     Mutant::falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "lock-in-order"),
     Mutant::falls(
         LOCK_UNCHECKED,
@@ -202,6 +213,16 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant::falls(MEMBERS_UNSYNCED, "the sync before a list that is to be of now (§2.3)", "members-all-seen"),
     Mutant::falls(RENDEZVOUS_UNFILLED, "the wait for the update of a rendezvous (§2.4)", "rendezvous-is-filled"),
     Mutant::falls(COMMANDS_UNLED, "a master's wait for the lead before it commands (§3)", "commanded-by-leader"),
+    Mutant::falls(
+        ASSIGNS_FROM_MEMORY,
+        "a master's look at who is there, before it redistributes (§3: \"as slaves come and go\")",
+        "assigned-to-members",
+    ),
+    Mutant {
+        name: SLAVES_UNWATCHED,
+        removes: "a master's watch on its slaves (§3: \"Slaves can fail, so the master must redistribute load\")",
+        outcome: Outcome::Unreachable("slaves-changed"),
+    },
     Mutant::falls(DECIDES_OWN, "the look at what was created before (§2)", "consensus"),
     Mutant::falls(
         ZK_1208_CREATE_AFTER_CLOSE,

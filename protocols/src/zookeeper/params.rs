@@ -4,7 +4,7 @@ use seedbed_model::{Family, Mutant, Mutants, Span};
 use serde::{Deserialize, Serialize};
 
 use super::txn::PACKET_LENGTH_MAX;
-use super::{ZooKeeper, mutants};
+use super::{ZooKeeper, embedded, mutants};
 
 /// What the servers stand on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +12,8 @@ use super::{ZooKeeper, mutants};
 pub enum BroadcastKind {
     /// One node, which stands for Zab.
     Atomic,
+    /// Zab itself, by the servers, with its elections, messages and disks. In the simulator.
+    Zab,
 }
 
 /// What clients do.
@@ -36,6 +38,9 @@ pub enum Workload {
     Lock,
     /// The same, but the first client takes two places in the queue without waiting, and gives them back, the later first.
     Abandoned,
+    /// Locks without herd effect: a client is taken in once all before it have had a place in the queue, and a leader ends the sessions of
+    /// none but those between the first and the last.
+    Queued,
     /// Locks by a lock file.
     SimpleLock,
     /// Locks of both kinds, drawn for each operation.
@@ -58,7 +63,7 @@ pub enum Workload {
     Recipes,
     /// The Fetching Service: the first two clients are masters, the others report, read the configuration and see who is healthy.
     Fetching,
-    /// Katta: the first two clients are masters, the others join, look at the shards and end their sessions.
+    /// Katta: the first two clients are masters, of two the first; the others join, look at the shards and end their sessions.
     Katta,
     /// §5.1: batches of `batch` requests to read a node or to set it, `writes` of a hundred.
     Load,
@@ -74,13 +79,23 @@ pub enum Workload {
     Guarded,
 }
 
+/// Where clients connect first, where time passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connects {
+    /// Each to another server than the one before it.
+    Spread,
+    /// All to the last: of servers that begin together, it is whom fast leader election elects.
+    Last,
+}
+
 /// Sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// What the servers stand on.
     pub broadcast: BroadcastKind,
-    /// How many servers. 1 to 9.
+    /// How many servers. 1 to 13.
     pub servers: u16,
     /// How many clients. 1 to 300.
     pub clients: u16,
@@ -90,10 +105,18 @@ pub struct Params {
     pub operations: u32,
     /// The timeout of sessions. 0s: no time passes, and `deposals`, `moves` and `expiries` bound what timeouts do.
     pub session: Span,
-    /// How often a server says that it is there, and how far. Where time passes; above what a message and its answer take.
+    /// How often a server says that it is there, and how far; with `broadcast` "zab", how often a leader pings, and a follower tells
+    /// of which sessions it has heard. Where time passes; above what a message and its answer take.
     pub alive: Span,
-    /// Who was not heard of for so long leads no more. Above `alive`, and below two thirds of `session`.
+    /// Who was not heard of for so long leads no more, and with `broadcast` "zab" follows no more. Above `alive`, and below two thirds
+    /// of `session`.
     pub patience: Span,
+    /// With `broadcast` "zab": how long a winning vote waits for a better one, and how often votes are sent. Below `patience`.
+    pub finalize_wait: Span,
+    /// With `broadcast` "zab": so many applied transactions are kept for servers that lack them; others need a snapshot.
+    pub window: u32,
+    /// With `broadcast` "zab": a snapshot is written after so many transactions. 0: never.
+    pub snapshot_every: u32,
     /// Within so long of the healing of all faults the session of a client that crashed must be over. 0s: it is not judged. Where
     /// a message takes up to d: after `patience` and d the broadcast knows that a leader is gone, and tells another, d; that one counts
     /// `session` anew, for all; its transaction is ordered d later; and d for what a link still had to bring before: `patience` +
@@ -111,6 +134,17 @@ pub struct Params {
     pub batch: u32,
     /// How many of a hundred are writes.
     pub writes: u32,
+    /// How many bytes `load` and `creates` write and read, on links: the simulator's messages are as short as they can be.
+    pub data: u32,
+    /// How many steps' time a client's request takes its server, where steps cost time.
+    pub work_request: u32,
+    /// And one that a follower passed on takes the leader.
+    pub work_forward: u32,
+    /// Where clients connect first.
+    pub connects: Connects,
+    /// After so many packets a connection numbers them from 1 again, so that what goes on for ever comes back to where it was. 0: never,
+    /// which is needed where clients ask for anything.
+    pub numbers: u32,
     /// How often a leader is deposed that has not crashed.
     pub deposals: u32,
     /// How often each client may leave a server of its own accord.
@@ -132,12 +166,20 @@ impl Default for Params {
             session: Span::ZERO,
             alive: Span::millis(100),
             patience: Span::millis(400),
+            finalize_wait: Span::millis(100),
+            window: 500,
+            snapshot_every: 0,
             expiry: Span::ZERO,
             orphaned: Span::ZERO,
             request_max: PACKET_LENGTH_MAX,
             outstanding: 0,
             batch: 100,
             writes: 0,
+            data: 1024,
+            work_request: 1,
+            work_forward: 1,
+            connects: Connects::Spread,
+            numbers: 0,
             deposals: 0,
             moves: 0,
             expiries: 0,
@@ -158,8 +200,8 @@ impl Family for ZooKeeper {
 
     fn build(params: &Params, mutants: Mutants) -> Result<ZooKeeper, String> {
         let Params { servers, clients, session, alive, patience, deposals, moves, expiries, .. } = params;
-        if !(1..=9).contains(servers) || !(1..=300).contains(clients) {
-            return Err(format!("servers {servers} and clients {clients}: 1 to 9 and 1 to 300 are possible"));
+        if !(1..=13).contains(servers) || !(1..=300).contains(clients) {
+            return Err(format!("servers {servers} and clients {clients}: 1 to 13 and 1 to 300 are possible"));
         }
         if params.writes > 100 {
             return Err(format!("writes {}: it is a share, of 100", params.writes));
@@ -178,6 +220,16 @@ impl Family for ZooKeeper {
                 "alive {alive}, patience {patience}, session {session}: alive must be positive and below patience, which must be below two thirds of session"
             ));
         }
-        Ok(ZooKeeper { params: params.clone(), mutants })
+        if params.numbers > 0 && params.operations > 0 || (1..4).contains(&params.numbers) {
+            return Err(format!(
+                "numbers {}: it is for clients without operations, and at least 4; leave it out",
+                params.numbers
+            ));
+        }
+        let zab = match params.broadcast {
+            BroadcastKind::Atomic => None,
+            BroadcastKind::Zab => Some(embedded::zab(params)?),
+        };
+        Ok(ZooKeeper { params: params.clone(), mutants, zab })
     }
 }

@@ -6,9 +6,10 @@ use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Stream};
 
 use super::ZooKeeper;
 use super::clients::{Client, ClientState, FIRST, Held};
+use super::embedded::{Below, Durable, Record};
 use super::leader::Leading;
 use super::message::{Asked, Decision, Entry, Forwarded, Kept, Message, Observation, Progress, Round, Timer, ToClient};
-use super::mutants::{SESSIONS_UNCOUNTED, SESSIONS_UNENDED, WATCH_AFTER_STATE};
+use super::mutants::{CONNECTED_IS_HEARD, SESSIONS_UNCOUNTED, SESSIONS_UNENDED, WATCH_AFTER_STATE};
 use super::snapshot::Scan;
 use super::tree::Tree;
 use super::txn::{Answer, Change};
@@ -22,17 +23,17 @@ const SNAPSHOTS: Stream = Stream(0);
 /// A server's volatile state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Server {
-    round: Round,
+    pub(super) round: Round,
     pub(super) tree: Tree,
     /// How many transactions it has applied.
-    index: u32,
+    pub(super) index: u32,
     /// How many it must have applied again, before its tree is what it was.
     fuzzy: u32,
     pub(super) role: Role,
     /// Whether it has got what it missed before it joined: nothing else counts before.
     is_caught: bool,
     /// The largest epoch that it has heard of.
-    epoch: u32,
+    pub(super) epoch: u32,
     pub(super) clients: BTreeMap<NodeId, Client>,
     pub(super) watches: Watches,
     /// Requests that it does not take yet, in order.
@@ -41,6 +42,8 @@ pub struct Server {
     scan: Option<(Scan, u32)>,
     /// How many snapshots it has begun.
     scans: u32,
+    /// Where Zab itself is below it.
+    pub(super) below: Option<Box<Below>>,
 }
 
 /// What a server is to the broadcast.
@@ -56,7 +59,8 @@ pub(super) enum Role {
 
 impl Server {
     /// From what the disk holds: all since comes again.
-    pub fn start(kept: &Kept, nonce: Nonce, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> Server {
+    pub fn start(disk: &Durable, nonce: Nonce, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> Server {
+        let kept = &disk.kept;
         let has_snapshot = !kept.snapshot.nodes.is_empty();
         let round = Round::before_first(nonce, cx.node().0).next();
         let tree = if has_snapshot { kept.snapshot.restored() } else { zookeeper.first_tree() };
@@ -66,11 +70,13 @@ impl Server {
         if kept.end > kept.index {
             cx.mark("restored-fuzzy");
         }
-        cx.send(zookeeper.broadcast(), Message::Join { round, index: kept.index });
+        if !zookeeper.has_zab() {
+            cx.send(zookeeper.broadcast(), Message::Join { round, index: kept.index });
+        }
         if zookeeper.is_timed() {
             cx.set(Timer::Alive, zookeeper.params.alive);
         }
-        Server {
+        let mut server = Server {
             round,
             tree,
             index: kept.index,
@@ -83,12 +89,21 @@ impl Server {
             held: Vec::new(),
             scan: None,
             scans: 0,
-        }
+            below: None,
+        };
+        server.start_zab(disk, nonce, zookeeper, cx);
+        server
     }
 
     /// One input.
     pub fn step(&mut self, input: Input<ZooKeeper>, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        self.on_input(input, zookeeper, cx);
+        self.broadcast_proposed(zookeeper, cx);
+    }
+
+    fn on_input(&mut self, input: Input<ZooKeeper>, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         match input {
+            Input::Message { from, message: Message::Zab(carried) } => self.on_carried(from, *carried, zookeeper, cx),
             Input::Message { from, message } => {
                 self.on_message(from, message, zookeeper, cx);
                 self.take_held(zookeeper, cx);
@@ -109,8 +124,11 @@ impl Server {
                     leading.expire(session, &self.tree, zookeeper, cx);
                 }
             }
+            Input::Timer(Timer::Alive) if zookeeper.has_zab() => self.tell_touched(zookeeper, cx),
             Input::Timer(Timer::Alive) => self.say_alive(zookeeper, cx),
-            Input::Durable(_) => cx.mark("snapshot"),
+            Input::Timer(Timer::Zab(timer)) => self.step_zab(Input::Timer(timer), zookeeper, cx),
+            Input::Durable(Record::Zab(written)) => self.on_written(*written, zookeeper, cx),
+            Input::Durable(Record::Snapshot(_)) => cx.mark("snapshot"),
             _ => cx.mark("input out of place"),
         }
     }
@@ -150,6 +168,8 @@ impl Server {
             }
             Message::Lost { round, epoch } => *round == self.round && *epoch >= self.epoch,
             Message::Rejoin { round } => *round == self.round,
+            Message::Zab(_) => true,
+            Message::Touched { epoch, .. } => matches!(&self.role, Role::Leading(leading) if leading.epoch == *epoch),
             Message::ToClient { .. }
             | Message::Propose { .. }
             | Message::Join { .. }
@@ -203,10 +223,7 @@ impl Server {
             Message::Deliver { entry, .. } => self.deliver(entry, zookeeper, cx),
             Message::Lead { epoch, .. } => {
                 let leading = Leading::new(epoch);
-                // Nobody knows when they were last heard of.
-                if !zookeeper.has(SESSIONS_UNCOUNTED) {
-                    self.tree.sessions().iter().for_each(|session| leading.heard(*session, zookeeper, cx));
-                }
+                self.count_sessions(&leading, zookeeper, cx);
                 cx.send(zookeeper.broadcast(), Message::Established { epoch });
                 self.enter(epoch, Role::Leading(leading), zookeeper, cx);
             }
@@ -216,17 +233,34 @@ impl Server {
             Message::Lost { epoch, .. } => self.enter(epoch, Role::Looking, zookeeper, cx),
             Message::Rejoin { .. } => {
                 cx.mark("rejoined");
+                if zookeeper.has_zab() {
+                    return self.part(zookeeper, cx);
+                }
                 self.enter(self.epoch, Role::Looking, zookeeper, cx);
                 self.is_caught = false;
                 self.join(zookeeper, cx);
+            }
+            Message::Touched { sessions, .. } => {
+                if let Role::Leading(leading) = &self.role {
+                    let open = sessions.iter().filter(|session| leading.is_open(**session, &self.tree));
+                    open.for_each(|session| leading.heard(*session, zookeeper, cx));
+                }
             }
             Message::ToClient { .. }
             | Message::Propose { .. }
             | Message::Join { .. }
             | Message::Alive { .. }
+            | Message::Zab(_)
             | Message::Established { .. } => {
                 cx.mark("input out of place");
             }
+        }
+    }
+
+    /// Nobody knows when they were last heard of.
+    pub(super) fn count_sessions(&self, leading: &Leading, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        if !zookeeper.has(SESSIONS_UNCOUNTED) {
+            self.tree.sessions().iter().for_each(|session| leading.heard(*session, zookeeper, cx));
         }
     }
 
@@ -238,6 +272,9 @@ impl Server {
     /// It says how far it is; or, where what it asked for when it joined has not come, it joins again.
     fn say_alive(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         cx.set(Timer::Alive, zookeeper.params.alive);
+        if zookeeper.has(CONNECTED_IS_HEARD) {
+            self.touch_all(zookeeper, cx);
+        }
         if !self.is_caught {
             cx.mark("joined-again");
             return self.join(zookeeper, cx);
@@ -278,7 +315,7 @@ impl Server {
 
     /// "When a server processes a write request, it also sends out and clears notifications relative to any watch that
     /// corresponds to that update. Servers process writes in order and do not process other writes or reads concurrently."
-    fn deliver(&mut self, entry: Entry, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+    pub(super) fn deliver(&mut self, entry: Entry, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         self.index += 1;
         let (answer, triggers) = self.tree.apply(&entry.txn, &zookeeper.mutants);
         if let Role::Leading(leading) = &mut self.role {
@@ -309,7 +346,7 @@ impl Server {
     }
 
     /// Whoever follows another leader, or none, starts anew with its clients.
-    fn enter(&mut self, epoch: u32, role: Role, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+    pub(super) fn enter(&mut self, epoch: u32, role: Role, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         self.epoch = epoch;
         self.role = role;
         let is_open = |state: &ClientState| !matches!(state, ClientState::Closed | ClientState::Waiting(_));
@@ -334,6 +371,6 @@ impl Server {
         }
         // What it read may itself be out of a fuzzy snapshot, and not right yet.
         let end = self.index.max(self.fuzzy);
-        cx.persist(SNAPSHOTS, Kept { snapshot: scan.finish(), index, end });
+        cx.persist(SNAPSHOTS, Record::Snapshot(Kept { snapshot: scan.finish(), index, end }));
     }
 }

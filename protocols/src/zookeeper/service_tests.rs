@@ -12,10 +12,13 @@ fn refusal(params: &Params) -> String {
 #[test]
 fn parameters_that_make_no_sense_are_refused() {
     let whole = Params::default;
-    assert_eq!(refusal(&Params { servers: 0, ..whole() }), "servers 0 and clients 2: 1 to 9 and 1 to 300 are possible");
+    assert_eq!(
+        refusal(&Params { servers: 0, ..whole() }),
+        "servers 0 and clients 2: 1 to 13 and 1 to 300 are possible"
+    );
     assert_eq!(
         refusal(&Params { clients: 301, ..whole() }),
-        "servers 3 and clients 301: 1 to 9 and 1 to 300 are possible"
+        "servers 3 and clients 301: 1 to 13 and 1 to 300 are possible"
     );
     let timed = || Params { session: Span::secs(1), ..whole() };
     assert!(ZooKeeper::build(&timed(), Mutants::none()).is_ok());
@@ -35,11 +38,21 @@ fn parameters_that_make_no_sense_are_refused() {
 fn a_link_reads_what_is_next_on_its_connection() {
     let first: Connection = Serial::before_first(Tag::first(0), 0);
     let (old, new) = (first.next(), first.next().next());
-    let mut link = Link::open(new);
+    let mut link = Link::open(new, 0);
     assert_eq!([link.take_number(), link.take_number()], [1, 2]);
     assert!(!link.read(new, 2) && !link.read(old, 1), "neither out of order, nor of another connection");
     assert!(link.read(new, 1) && !link.read(new, 1) && link.read(new, 2));
     assert!(!link.awaits(new, 2) && link.awaits(new, 4) && !link.awaits(old, 3));
+}
+
+#[test]
+fn numbers_that_begin_anew_go_on() {
+    let connection: Connection = Serial::before_first(Tag::first(0), 0).next();
+    let mut link = Link::open(connection, 4);
+    assert_eq!([1, 2, 3, 4, 5].map(|_| link.take_number()), [1, 2, 3, 4, 1]);
+    assert!([1, 2, 3, 4].iter().all(|number| link.awaits(connection, *number) && link.read(connection, *number)));
+    assert!(link.awaits(connection, 1) && link.awaits(connection, 2) && !link.awaits(connection, 4));
+    assert!(!link.read(connection, 2) && link.read(connection, 1));
 }
 
 #[test]

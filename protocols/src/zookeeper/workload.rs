@@ -47,6 +47,19 @@ impl ZooKeeper {
         matches!(self.params.workload, Workload::Load | Workload::Creates)
     }
 
+    /// Whether a server takes the client in by now.
+    pub(super) fn may_enter(&self, client: NodeId, tree: &Tree) -> bool {
+        let before = client.0 - self.first_client().0;
+        let places = || tree.node(LOCK).map_or(0, |lock| lock.record.creations);
+        self.params.workload != Workload::Queued || places() >= before.into()
+    }
+
+    /// Whether a leader may take the client for gone.
+    pub(super) fn may_expire(&self, client: NodeId) -> bool {
+        let is_at_an_end = client == self.first_client() || client.0 + 1 == self.broadcast().0;
+        self.params.workload != Workload::Queued || !is_at_an_end
+    }
+
     /// The tree before the first transaction.
     pub(super) fn first_tree(&self) -> Tree {
         let is_applied = self.has_masters() || self.params.workload == Workload::Broker;
@@ -79,6 +92,7 @@ impl ZooKeeper {
     ) -> Operation {
         let is_first = node == self.first_client();
         let is_master = node.0 < self.first_client().0 + 2;
+        let is_last = node.0 + 1 == self.broadcast().0;
         match workload {
             Workload::Mixed => mixed(node, op, draw),
             Workload::Watch if is_first => Operation::Batch(vec![get(true), Ask::Sync, get(true)]),
@@ -107,7 +121,7 @@ impl ZooKeeper {
                 let created = |number| created(&place(number), false, true);
                 Operation::Batch(vec![created(0), created(1), deleted(1), deleted(0)])
             }
-            Workload::Lock | Workload::Abandoned => Operation::Queue(Kind::Lock),
+            Workload::Lock | Workload::Abandoned | Workload::Queued => Operation::Queue(Kind::Lock),
             Workload::SimpleLock => Operation::SimpleLock,
             Workload::Locks => match draw(2) {
                 0 => Operation::Queue(Kind::Lock),
@@ -135,7 +149,7 @@ impl ZooKeeper {
                 1 => Operation::Configuration,
                 _ => Operation::Members,
             },
-            Workload::Katta if is_master => Operation::CommandSlaves,
+            Workload::Katta if is_master && !is_last => Operation::CommandSlaves,
             Workload::Katta => match turn % 3 {
                 0 => Operation::Join,
                 1 => Operation::Batch(SHARDS.iter().map(|shard| read(Read::Data((*shard).into()), true)).collect()),

@@ -23,12 +23,14 @@ pub(crate) struct Probe {
     pub violate_at: Option<u32>,
     /// After the healing a ping must come within this.
     pub patience: Span,
+    /// How many steps' time a ping takes its receiver.
+    pub ping_work: u32,
 }
 
 impl Default for Probe {
     fn default() -> Self {
         let drift = Ratio { num: 1, den: 4 };
-        Probe { nodes: 3, drift, panic_at: None, violate_at: None, patience: Span::secs(3) }
+        Probe { nodes: 3, drift, panic_at: None, violate_at: None, patience: Span::secs(3), ping_work: 1 }
     }
 }
 
@@ -91,6 +93,10 @@ impl Protocol for Probe {
 
     fn nodes(&self) -> Vec<String> {
         (0..self.nodes).map(|node| format!("probe-{node}")).collect()
+    }
+
+    fn message_work(&self, message: &Message) -> u32 {
+        if matches!(message, Message::Ping(_)) { self.ping_work } else { 1 }
     }
 
     fn start(&self, durable: &u32, _: Nonce, cx: &mut Context<'_, Self>) -> State {

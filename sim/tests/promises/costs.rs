@@ -44,6 +44,17 @@ fn steps_of_a_node_queue_behind_one_another() {
 }
 
 #[test]
+fn a_message_that_is_more_work_takes_as_many_times_as_long() {
+    let step = Span::millis(10);
+    let heavy = Probe { ping_work: 3, ..exact(5) };
+    let (run, steps) = traced(&heavy, &costly(Costs { step, ..Costs::default() }), 1);
+    assert_quiet(&run);
+    let at = pings(&steps);
+    assert!(at.windows(2).all(|pair| pair[1].0 - pair[0].0 >= 3 * step.0), "each takes three steps' time");
+    assert!(at.windows(2).any(|pair| pair[1].0 - pair[0].0 == 3 * step.0), "they queue");
+}
+
+#[test]
 fn without_costs_what_meets_is_taken_at_once() {
     let (_, steps) = traced(&exact(5), &costly(Costs::default()), 1);
     assert!(pings(&steps).windows(2).any(|pair| pair[0] == pair[1]));

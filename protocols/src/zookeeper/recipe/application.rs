@@ -19,7 +19,7 @@ use super::configuration::Configure;
 use super::queue::{Kind, Queue};
 use super::{Cx, Event, GROUP, Recipe, Scene, set};
 use crate::zookeeper::message::Ask;
-use crate::zookeeper::mutants::COMMANDS_UNLED;
+use crate::zookeeper::mutants::{ASSIGNS_FROM_MEMORY, COMMANDS_UNLED, SLAVES_UNWATCHED};
 use crate::zookeeper::path;
 use crate::zookeeper::txn::{Answer, Read};
 
@@ -50,8 +50,8 @@ pub(super) struct Command {
 enum Duty {
     /// It writes the configuration.
     Configure(Configure),
-    /// It assigns shards to the members of the group, and has done so once.
-    Assign { is_done: bool },
+    /// It assigns shards to the members of the group, has done so once, and saw these then.
+    Assign { is_done: bool, slaves: Vec<String> },
 }
 
 impl Command {
@@ -62,7 +62,7 @@ impl Command {
 
     /// A master of slaves.
     pub(super) fn slaves() -> Command {
-        Command { queue: Queue::new(Kind::Lead), duty: Duty::Assign { is_done: false } }
+        Command { queue: Queue::new(Kind::Lead), duty: Duty::Assign { is_done: false, slaves: Vec::new() } }
     }
 }
 
@@ -70,36 +70,42 @@ impl Duty {
     fn is_done(&self) -> bool {
         match self {
             Duty::Configure(configure) => configure.is_done(),
-            Duty::Assign { is_done } => *is_done,
+            Duty::Assign { is_done, .. } => *is_done,
         }
     }
 
     fn on_event(&mut self, event: Event, scene: Scene<'_>, cx: Cx<'_, '_>) -> Vec<Ask> {
-        let look = || vec![Ask::Read { read: Read::Children(GROUP.into()), watch: true }];
+        let watch = !scene.has(SLAVES_UNWATCHED);
+        let look = || vec![Ask::Read { read: Read::Children(GROUP.into()), watch }];
         match (self, event) {
             (Duty::Configure(configure), event) => configure.on_event(event, scene, cx),
             (Duty::Assign { .. }, Event::Connected) => look(),
-            (Duty::Assign { .. }, Event::Notified(trigger)) if trigger.path == GROUP => {
-                cx.mark("slaves-changed");
-                look()
+            (Duty::Assign { slaves, .. }, Event::Notified(trigger)) if trigger.path == GROUP => {
+                if scene.has(ASSIGNS_FROM_MEMORY) { assigned(slaves) } else { look() }
             }
             (
-                Duty::Assign { is_done },
+                Duty::Assign { is_done, slaves: known },
                 Event::Answered(
                     Ask::Read { read: Read::Children(path), .. },
                     Answer::Children { children: slaves, .. },
                 ),
             ) if path == GROUP => {
                 *is_done = true;
-                if slaves.is_empty() {
-                    return Vec::new();
+                if !slaves.is_empty() {
+                    cx.mark("assigned");
                 }
-                cx.mark("assigned");
-                SHARDS.iter().zip(slaves.iter().cycle()).map(|(shard, slave)| set(*shard, slave.clone())).collect()
+                let asks = assigned(&slaves);
+                *known = slaves;
+                asks
             }
             _ => Vec::new(),
         }
     }
+}
+
+/// The shards go round the slaves.
+fn assigned(slaves: &[String]) -> Vec<Ask> {
+    SHARDS.iter().zip(slaves.iter().cycle()).map(|(shard, slave)| set(*shard, slave.clone())).collect()
 }
 
 impl Recipe for Command {

@@ -9,6 +9,7 @@ use super::barrier::{BARRIER, READY};
 use super::configuration::PARTS;
 use super::queue::{is_read, number};
 use super::{ELECTION, FILE, GROUP, LEADER, LOCK, Shown, label, value};
+use crate::zab::message::Zxid;
 use crate::zookeeper::ZooKeeper;
 use crate::zookeeper::message::Ask;
 use crate::zookeeper::path;
@@ -43,6 +44,11 @@ pub fn properties() -> Vec<Property> {
             "commanded-by-leader",
             "configuration and assignments of an application are written by the first of the queue (§3)",
         ),
+        Property::always(
+            "assigned-to-members",
+            "a master assigns no shard to a slave that is gone by when it looked last, or was told to look again (§3)",
+        ),
+        Property::sometimes("slaves-changed", "a master hears that slaves came or went (§3)"),
         Property::always("consensus", "nobody decides differently than another (§2)"),
     ]
 }
@@ -64,6 +70,12 @@ pub struct Recipes {
     to_see: BTreeMap<NodeId, BTreeSet<Session>>,
     /// What was decided.
     decided: BTreeMap<OpId, String>,
+    /// Where there are masters: as of what each has looked who is in the group, or was told that it is to look,
+    looked: BTreeMap<NodeId, Zxid>,
+    /// since when who was in it is not,
+    gone: BTreeMap<String, Zxid>,
+    /// and the last transaction.
+    last: Zxid,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -76,8 +88,15 @@ struct Barrier {
 
 impl Recipes {
     /// A client asks for something.
-    pub(in crate::zookeeper) fn asked(&mut self, node: NodeId, ask: &Ask) {
+    pub(in crate::zookeeper) fn asked(&mut self, node: NodeId, ask: &Ask, watch: &mut Watch<'_>) {
         match ask {
+            Ask::Write(Write::SetData { path, data, .. }) if SHARDS.contains(&path.as_str()) => {
+                let looked = self.looked.get(&node).copied().unwrap_or(Zxid::ZERO);
+                if self.gone.get(data).is_some_and(|since| *since <= looked) {
+                    let words = format!("{node:?} assigns {path} to {data}, which is gone as of what it knows");
+                    watch.violated("assigned-to-members", words);
+                }
+            }
             Ask::Write(Write::Create(create)) if path::parent(&create.path) == Some(LOCK) => {
                 match is_read(path::name(&create.path)) {
                     true => self.readers.insert(node),
@@ -88,6 +107,14 @@ impl Recipes {
                 self.to_see.insert(node, self.joined.clone());
             }
             _ => {}
+        }
+    }
+
+    /// A client gets an answer, as of this transaction.
+    pub(in crate::zookeeper) fn answered(&mut self, node: NodeId, ask: &Ask, zxid: Zxid, zookeeper: &ZooKeeper) {
+        let looks = matches!(ask, Ask::Read { read: Read::Children(path), .. } if path == GROUP);
+        if looks && zookeeper.has_masters() {
+            self.looked.insert(node, zxid);
         }
     }
 
@@ -110,6 +137,9 @@ impl Recipes {
         zookeeper: &ZooKeeper,
         watch: &mut Watch<'_>,
     ) {
+        if zookeeper.has_masters() {
+            self.group_changed(txn.zxid, triggers);
+        }
         match &txn.change {
             Change::SetData { path, .. } if path == LEADER => {
                 let owner = leader(tree);
@@ -145,8 +175,27 @@ impl Recipes {
         }
     }
 
+    /// Who is in the group changes, or nothing does.
+    fn group_changed(&mut self, zxid: Zxid, triggers: &[Trigger]) {
+        self.last = zxid;
+        for trigger in triggers.iter().filter(|trigger| path::parent(&trigger.path) == Some(GROUP)) {
+            let name = path::name(&trigger.path).to_owned();
+            match trigger.event {
+                TreeEvent::Deleted => drop(self.gone.insert(name, zxid)),
+                TreeEvent::Created => drop(self.gone.remove(&name)),
+                TreeEvent::Changed | TreeEvent::Child => {}
+            }
+        }
+    }
+
     /// A client is told of a change.
     pub(in crate::zookeeper) fn notified(&mut self, node: NodeId, trigger: &Trigger, watch: &mut Watch<'_>) {
+        if trigger.path == GROUP
+            && let Some(looked) = self.looked.get_mut(&node)
+        {
+            *looked = self.last;
+            watch.reached("slaves-changed");
+        }
         let root = path::parent(&trigger.path).unwrap_or_default();
         let is_place = root == LOCK || root == ELECTION || TOPICS.contains(&root);
         if trigger.event != TreeEvent::Deleted || !(is_place || trigger.path == FILE) {
