@@ -177,7 +177,7 @@ pub fn shipped() -> Registry {
         .with::<TaskMaster>(files!(
             "../taskmaster",
             check,
-            ["burst", "cap", "collisions", "crashes", "fifo", "partial", "storm", "strict"]
+            ["burst", "cap", "collisions", "crashes", "fifo", "million", "partial", "storm", "strict"]
         ))
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use seedbed_model::Canonical;
 
+use super::recent::Recent;
 use super::task::{Name, Pid, Queue, Task};
 use super::{TaskMaster, mutants};
 
@@ -11,8 +12,8 @@ use super::{TaskMaster, mutants};
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Cache {
     tasks: BTreeMap<Name, Task>,
-    /// The cached, least recently used first. Empty where the cache has no bound.
-    recent: Vec<Name>,
+    /// The cached. Empty where the cache has no bound.
+    recent: Recent,
     /// What is known of each queue's tasks. Of a queue not in it: nothing.
     heads: BTreeMap<Queue, Head>,
 }
@@ -93,7 +94,9 @@ impl Cache {
     pub fn look(&mut self, name: Name) -> Looked {
         match self.tasks.get(&name).copied() {
             Some(task) => {
-                self.used(name);
+                if self.recent.has(name) {
+                    self.recent.used(name);
+                }
                 Looked::Known(Some(task))
             }
             None if self.head(name.0).first_missing.is_after(name.1) => Looked::Known(None),
@@ -117,7 +120,7 @@ impl Cache {
             Some(_) => {}
             None => {
                 self.tasks.remove(&name);
-                self.recent.retain(|other| *other != name);
+                self.recent.remove(name);
             }
         }
     }
@@ -146,8 +149,10 @@ impl Cache {
 
     /// The queue is empty.
     pub fn emptied(&mut self, queue: Queue) {
-        self.tasks.retain(|name, _| name.0 != queue);
-        self.recent.retain(|name| name.0 != queue);
+        for pid in self.of(queue).map(|(pid, _)| pid).collect::<Vec<_>>() {
+            self.tasks.remove(&(queue, pid));
+            self.recent.remove((queue, pid));
+        }
         self.heads.insert(queue, Head { first_missing: FirstMissing::None, taken: 0 });
     }
 
@@ -159,15 +164,7 @@ impl Cache {
     fn insert(&mut self, name: Name, task: Task, keeping: Keeping) {
         self.tasks.insert(name, task);
         if keeping.capacity > 0 {
-            self.recent.retain(|other| *other != name);
-            self.recent.push(name);
-        }
-    }
-
-    fn used(&mut self, name: Name) {
-        if let Some(index) = self.recent.iter().position(|other| *other == name) {
-            self.recent.remove(index);
-            self.recent.push(name);
+            self.recent.used(name);
         }
     }
 
@@ -175,7 +172,7 @@ impl Cache {
     fn evict(&mut self, keeping: Keeping) -> bool {
         let before = self.recent.len();
         while keeping.capacity > 0 && self.recent.len() > keeping.capacity as usize {
-            let (queue, pid) = self.recent.remove(0);
+            let Some((queue, pid)) = self.recent.pop() else { break };
             self.tasks.remove(&(queue, pid));
             let head = self.heads.entry(queue).or_default();
             if head.first_missing.is_after(pid) && !keeping.first_missing_stays {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use seedbed_model::{Canonical, Context, Input, Nonce, Offers, OpId, Span};
 
-use super::TaskMaster;
 use super::message::*;
 use super::task::{Name, Queue};
+use super::{TaskMaster, Workload};
 
 /// A client's volatile state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -96,6 +96,9 @@ impl Client {
             }
             _ => {}
         }
+        if rules.params.workload != Workload::Mixed {
+            (0..tasks_done(&open, &reply)).for_each(|_| cx.mark("task"));
+        }
         match (&open.operation, &open.request, &reply) {
             (Operation::Work(_, next), Request::Lease { .. }, Reply::Leased(names)) if !names.is_empty() => {
                 let update = done(names, *next, open.op);
@@ -110,6 +113,16 @@ impl Client {
             cx.mark("gave-up");
             cx.respond(open.op, Answer::Unknown);
         }
+    }
+}
+
+/// How many tasks came where an operation was to bring them: what experiments count.
+fn tasks_done(open: &Open, reply: &Reply) -> usize {
+    match (&open.operation, &open.request, reply) {
+        (Operation::Work(..), Request::Update(update), Reply::Done) => update.dequeues.len(),
+        (Operation::Call(_), Request::Update(update), Reply::Done) => update.enqueues.len(),
+        (Operation::Call(_), _, Reply::Leased(names)) => names.len(),
+        _ => 0,
     }
 }
 

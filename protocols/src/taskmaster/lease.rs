@@ -172,13 +172,16 @@ impl Node {
     /// "There is a fixed number of tasks which can be leased from a queue at once" (§6.1), those included that are about to be.
     fn has_no_room(&self, queue: Queue, rules: &TaskMaster) -> bool {
         let most = i64::from(rules.params.leased_max);
+        if most == 0 {
+            return false;
+        }
         let leased = self.counters.get(&queue).map_or(0, |counter| counter.leased);
         let leases = self.ops.values().filter(|op| matches!(op.request, Request::Lease { .. }));
         let rows = leases
             .flat_map(|op| &op.rows)
             .filter(|(row, task)| row.queue == queue && task.is_some_and(|task| task.lease.is_none()));
         let taken = if rules.has(mutants::CAP_COUNTS_DURABLE) { 0 } else { rows.count() as i64 };
-        most > 0 && leased + taken >= most
+        leased + taken >= most
     }
 
     /// "The number of prefetched tasks is determined by the historical queue throughput and bounded by a user defined constant"

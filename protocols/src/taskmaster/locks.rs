@@ -33,7 +33,11 @@ pub enum Mode {
 
 /// Who holds what and who waits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-pub struct Locks(BTreeMap<Lock, Held>);
+pub struct Locks {
+    locks: BTreeMap<Lock, Held>,
+    /// What each has, so that it is found as it ends.
+    held: BTreeMap<OpKey, BTreeSet<Lock>>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 struct Held {
@@ -45,13 +49,15 @@ struct Held {
 impl Locks {
     /// Takes the lock, or waits for it: false.
     pub fn acquire(&mut self, op: OpKey, lock: Lock, mode: Mode) -> bool {
-        let Some(held) = self.0.get_mut(&lock) else {
-            self.0.insert(lock, Held { mode, by: BTreeSet::from([op]), waiting: Vec::new() });
+        let Some(held) = self.locks.get_mut(&lock) else {
+            self.locks.insert(lock, Held { mode, by: BTreeSet::from([op]), waiting: Vec::new() });
+            self.note(lock, &[op]);
             return true;
         };
         let is_free = held.mode == Mode::Read && mode == Mode::Read && held.waiting.is_empty();
         if is_free {
             held.by.insert(op);
+            self.note(lock, &[op]);
         } else {
             held.waiting.push((op, mode));
         }
@@ -60,47 +66,64 @@ impl Locks {
 
     /// Takes the lock to write if nobody has it.
     pub fn try_write(&mut self, op: OpKey, lock: Lock) -> bool {
-        !self.0.contains_key(&lock) && self.acquire(op, lock, Mode::Write)
+        !self.locks.contains_key(&lock) && self.acquire(op, lock, Mode::Write)
     }
 
     /// Whether `op` has the queue to itself.
     pub fn owns(&self, op: OpKey, queue: Queue) -> bool {
-        let owns = |lock| self.0.get(&lock).is_some_and(|held| held.mode == Mode::Write && held.by.contains(&op));
+        let owns = |lock| self.locks.get(&lock).is_some_and(|held| held.mode == Mode::Write && held.by.contains(&op));
         owns(Lock::Queue(queue)) || owns(Lock::Whole)
     }
 
     /// Whether another than `op` has a lock on the task.
     pub fn is_taken(&self, op: OpKey, name: Name) -> bool {
-        self.0.get(&Lock::Task(name)).is_some_and(|held| !held.by.contains(&op))
+        self.locks.get(&Lock::Task(name)).is_some_and(|held| !held.by.contains(&op))
     }
 
     /// Gives up all that `op` holds. Returns who has what it waited for.
     pub fn release(&mut self, op: OpKey) -> Vec<OpKey> {
-        let mut woken = Vec::new();
-        self.0.retain(|_, held| {
-            if held.by.remove(&op) && held.by.is_empty() {
+        let mut all = Vec::new();
+        for lock in self.held.remove(&op).unwrap_or_default() {
+            let Some(held) = self.locks.get_mut(&lock) else { continue };
+            let mut woken = Vec::new();
+            held.by.remove(&op);
+            if held.by.is_empty() {
                 held.pass_on(&mut woken);
             }
-            !held.by.is_empty()
-        });
-        woken
+            if held.by.is_empty() {
+                self.locks.remove(&lock);
+            }
+            self.note(lock, &woken);
+            all.append(&mut woken);
+        }
+        all
     }
 
     /// Lets readers into the queues that `op` has to itself. Returns who has what it waited for.
     pub fn share(&mut self, op: OpKey) -> Vec<OpKey> {
-        let mut woken = Vec::new();
-        for (lock, held) in &mut self.0 {
-            if matches!(lock, Lock::Queue(_)) && held.mode == Mode::Write && held.by.contains(&op) {
-                held.mode = Mode::Read;
-                held.admit_readers(&mut woken);
-            }
+        let mut all = Vec::new();
+        let queues = self.held.get(&op).into_iter().flatten().filter(|lock| matches!(lock, Lock::Queue(_)));
+        for lock in queues.copied().collect::<Vec<_>>() {
+            let Some(held) = self.locks.get_mut(&lock).filter(|held| held.mode == Mode::Write) else { continue };
+            let mut woken = Vec::new();
+            held.mode = Mode::Read;
+            held.admit_readers(&mut woken);
+            self.note(lock, &woken);
+            all.append(&mut woken);
         }
-        woken
+        all
     }
 
     /// Whether nobody holds anything.
     pub fn are_free(&self) -> bool {
-        self.0.is_empty()
+        self.locks.is_empty()
+    }
+
+    /// They have the lock.
+    fn note(&mut self, lock: Lock, ops: &[OpKey]) {
+        for op in ops {
+            self.held.entry(*op).or_default().insert(lock);
+        }
     }
 }
 

@@ -246,6 +246,8 @@ pub enum Timer {
     Expiry(Queue),
     /// A client: it waits no longer for its reply.
     Patience,
+    /// The data store: a random read has taken its time.
+    Read(u32),
 }
 
 /// What is left to the moment.
@@ -291,6 +293,10 @@ pub enum Observation {
     Renewed(NodeId, Name, Stamp),
     /// All that was committed is applied again; the sizes of queues.
     Recovered(Vec<(Queue, Counter)>),
+    /// An operation on this queue waits for a thread of TaskMaster.
+    Waits(Queue),
+    /// One of them has it.
+    Admitted(Queue),
 }
 
 /// A client's open operation.

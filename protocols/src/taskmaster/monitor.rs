@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use seedbed_model::{Canonical, Event, NodeId, Part, Property, Span, Stamp, Watch};
 
 use super::TaskMaster;
+use super::ledger::{Gap, Ledger};
 use super::message::{Observation, OpKey};
 use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
 
@@ -41,6 +42,10 @@ pub fn properties() -> Vec<Property> {
         ),
         Property::always("enqueued-then-done", "a task is leased after the last acknowledged enqueue of it (§3.2)"),
         Property::always("leased-within-cap", "no more tasks of a queue are leased at once than may be (§6.1)"),
+        Property::always(
+            "queues-take-turns",
+            "while an operation on a queue waits for a thread, no other queue has two turns (§6.2)",
+        ),
         Property::within(
             "operations-end",
             "once all faults are healed, all that was begun ends within `progress`: there is no deadlock (§5.5)",
@@ -58,7 +63,7 @@ pub struct Monitor {
     /// What the data store shows.
     shown: Part<BTreeMap<Row, Task>>,
     /// What there must be.
-    due: Part<Tasks>,
+    due: Part<Ledger>,
     /// What has its ticket and was not committed.
     doubtful: BTreeMap<Ticket, (OpKey, Atom)>,
     /// What of it was acknowledged: nothing, but for mutants.
@@ -69,14 +74,8 @@ pub struct Monitor {
     open: BTreeMap<OpKey, BTreeMap<Queue, Pid>>,
     /// What was open as the last fault was healed.
     overdue: BTreeSet<OpKey>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-struct Tasks {
-    tasks: BTreeMap<Name, Task>,
-    generations: BTreeMap<Queue, u32>,
-    /// The largest PID of each FIFO queue so far.
-    largest: BTreeMap<Queue, Pid>,
+    /// Of each queue that waits for a thread, how many operations do, and which queues had one since it waits.
+    waiting: BTreeMap<Queue, (u32, BTreeSet<Queue>)>,
 }
 
 impl Monitor {
@@ -84,7 +83,7 @@ impl Monitor {
     pub fn watch(&mut self, node: NodeId, event: &Event<TaskMaster>, rules: &TaskMaster, watch: &mut Watch<'_>) {
         match event {
             Event::Started if node == rules.store() => {
-                self.due.tasks = rules.first.iter().map(|name| (*name, Task::available(0))).collect();
+                rules.first.iter().for_each(|name| self.due.set(*name, Some(Task::available(0))));
                 let row = |(queue, pid): &Name| Row { queue: *queue, generation: 0, pid: *pid };
                 *self.shown = rules.first.iter().map(|name| (row(name), Task::available(0))).collect();
             }
@@ -94,6 +93,7 @@ impl Monitor {
                 self.is_recovering = true;
                 self.open.clear();
                 self.overdue.clear();
+                self.waiting.clear();
             }
             Event::Crashed => watch.reached("client-crashed"),
             Event::Healed if rules.params.progress > Span::ZERO => {
@@ -121,14 +121,15 @@ impl Monitor {
         match shown {
             Observation::Applied(row, task) => self.applied(*row, *task, watch),
             Observation::Begun(op) => {
-                self.open.insert(*op, self.due.largest.clone());
+                let largest = if rules.params.fifo { self.due.largest().clone() } else { BTreeMap::new() };
+                self.open.insert(*op, largest);
             }
             Observation::Ended(op) => {
                 self.open.remove(op);
             }
             Observation::Looked(name, task) => {
-                if self.due.tasks.get(name) != task.as_ref() {
-                    let detail = format!("{name:?} is taken for {task:?}, and is {:?}", self.due.tasks.get(name));
+                if self.due.task(*name) != *task {
+                    let detail = format!("{name:?} is taken for {task:?}, and is {:?}", self.due.task(*name));
                     watch.violated("cache-hides-nothing", detail);
                 }
             }
@@ -151,19 +152,37 @@ impl Monitor {
                 }
             }
             Observation::Collapsed(name) => {
-                let task = self.due.tasks.get(name);
+                let task = self.due.task(*name);
                 if task.is_some_and(|task| task.lease.is_some() && task.again.is_none()) {
                     let detail = format!("an enqueue of {name:?} is lost on {task:?}, which may be half done");
                     watch.violated("enqueued-then-done", detail);
                 }
             }
             Observation::Renewed(worker, name, now) => {
-                let lease = self.due.tasks.get(name).and_then(|task| task.lease);
+                let lease = self.due.task(*name).and_then(|task| task.lease);
                 if lease.is_none_or(|lease| lease.worker != *worker || lease.until <= *now) {
                     watch.violated("renewed-in-time", format!("{worker:?} renews {name:?}, which has {lease:?}"));
                 }
             }
             Observation::Recovered(counters) => self.recovered(counters, rules, watch),
+            Observation::Waits(queue) => self.waiting.entry(*queue).or_default().0 += 1,
+            Observation::Admitted(queue) => self.admitted(*queue, watch),
+        }
+    }
+
+    /// A queue has its turn.
+    fn admitted(&mut self, queue: Queue, watch: &mut Watch<'_>) {
+        for (other, (_, passed)) in self.waiting.iter_mut().filter(|(other, _)| **other != queue) {
+            if !passed.insert(queue) {
+                watch.violated("queues-take-turns", format!("{other:?} waits while {queue:?} has a second turn"));
+            }
+        }
+        if let Some((count, passed)) = self.waiting.get_mut(&queue) {
+            *count -= 1;
+            passed.clear();
+            if *count == 0 {
+                self.waiting.remove(&queue);
+            }
         }
     }
 
@@ -173,8 +192,8 @@ impl Monitor {
             Some(task) => self.shown.insert(row, task),
             None => self.shown.remove(&row),
         };
-        let due = self.due.tasks.get(&row.name());
-        if self.is_recovering || self.due.generation(row.queue) != row.generation || due == task.as_ref() {
+        let due = self.due.task(row.name());
+        if self.is_recovering || self.due.generation(row.queue) != row.generation || due == task {
             return;
         }
         let property = if due.is_none() { "nothing-comes-back" } else { "acknowledged-kept" };
@@ -188,7 +207,7 @@ impl Monitor {
             if self.doubtful.values().any(|(_, other)| other.rows.contains_key(row)) {
                 watch.violated("one-by-one", format!("two operations change {name:?} at a time"));
             }
-            let before = self.due.tasks.get(&name).copied();
+            let before = self.due.task(name);
             let floor = self.open.get(&op).and_then(|largest| largest.get(&row.queue)).copied().unwrap_or_default();
             if rules.params.fifo && before.is_none() && row.pid <= floor {
                 watch.violated("fifo-ids-grow", format!("{name:?} is assigned after {floor:?}"));
@@ -230,26 +249,28 @@ impl Monitor {
 
     /// Nothing is in progress: what is shown is what there must be, and of the doubtful what came first.
     fn recovered(&mut self, counters: &[(Queue, Counter)], rules: &TaskMaster, watch: &mut Watch<'_>) {
-        let counter = |queue: Queue| counters.iter().find(|(other, _)| *other == queue).map(|(_, counter)| *counter);
-        let generation = |queue| counter(queue).map_or(0, |counter| counter.generation);
+        let counters: BTreeMap<Queue, Counter> = counters.iter().copied().collect();
+        let generation = |queue| counters.get(&queue).map_or(0, |counter| counter.generation);
         let named = |row: Row| if rules.has(super::mutants::GENERATION_UNNAMED) { 0 } else { generation(row.queue) };
         let present = self.shown.iter().filter(|(row, _)| row.generation == named(**row));
-        let present: BTreeMap<Name, Task> = present.map(|(row, task)| (row.name(), *task)).collect();
+        let present: Vec<(Name, Task)> = present.map(|(row, task)| (row.name(), *task)).collect();
         let promised = std::mem::take(&mut self.promised);
         let doubtful: Vec<(Ticket, Atom)> =
             std::mem::take(&mut self.doubtful).into_iter().map(|(ticket, (_, atom))| (ticket, atom)).collect();
         self.is_recovering = false;
-        let mut due = (*self.due).clone();
+        let before = (*self.due).clone();
+        let mut gap = Gap::between(&self.due, &present, &counters);
         let mut recovered = 0;
-        let fits = |due: &Tasks| {
-            due.tasks == present && counters.iter().all(|(queue, counter)| due.generation(*queue) == counter.generation)
-        };
-        while !fits(&due) && recovered < doubtful.len() {
-            due.apply(&doubtful[recovered].1);
+        while !gap.is_closed() && recovered < doubtful.len() {
+            let atom = &doubtful[recovered].1;
+            let touched = self.due.touched_by(atom);
+            self.due.apply(atom);
+            gap.look_again(&touched, &self.due, &present, &counters);
             recovered += 1;
         }
-        if !fits(&due) {
-            let (property, detail) = self.due.missed(&present, &doubtful, &generation);
+        if !gap.is_closed() {
+            let present = present.into_iter().collect();
+            let (property, detail) = before.missed(&present, &doubtful, &generation);
             return watch.violated(property, detail);
         }
         if let Some((ticket, _)) = doubtful[recovered..].iter().find(|(ticket, _)| promised.contains(ticket)) {
@@ -261,83 +282,11 @@ impl Monitor {
         if recovered < doubtful.len() {
             watch.reached("doubtful-discarded");
         }
-        *self.due = due;
-        let mut queues: BTreeSet<Queue> = self.due.tasks.keys().map(|(queue, _)| *queue).collect();
-        queues.extend(counters.iter().map(|(queue, _)| *queue));
+        let mut queues = self.due.queues();
+        queues.extend(counters.keys().copied());
         for queue in queues {
-            self.recount(queue, &counter(queue).unwrap_or_default(), watch);
+            self.recount(queue, &counters.get(&queue).copied().unwrap_or_default(), watch);
         }
-    }
-}
-
-impl Tasks {
-    fn apply(&mut self, atom: &Atom) {
-        if let Some(queue) = atom.deleted {
-            self.tasks.retain(|name, _| name.0 != queue);
-            *self.generations.entry(queue).or_default() += 1;
-        }
-        for (row, task) in &atom.rows {
-            match task {
-                Some(task) => self.tasks.insert(row.name(), *task),
-                None => self.tasks.remove(&row.name()),
-            };
-        }
-        for (queue, delta) in atom.deltas.iter().filter(|(_, delta)| delta.last > Pid(0)) {
-            let largest = self.largest.entry(*queue).or_default();
-            *largest = delta.last.max(*largest);
-        }
-    }
-
-    fn of(&self, queue: Queue) -> impl Iterator<Item = (Pid, Task)> {
-        self.tasks.iter().filter(move |(name, _)| name.0 == queue).map(|((_, pid), task)| (*pid, *task))
-    }
-
-    /// Available, and leased.
-    fn count(&self, queue: Queue) -> (i64, i64) {
-        let leased = self.of(queue).filter(|(_, task)| task.lease.is_some()).count();
-        ((self.of(queue).count() - leased) as i64, leased as i64)
-    }
-
-    /// Whether it leases a task while another worker has one, or has had this one.
-    fn shares_with_another(&self, atom: &Atom) -> bool {
-        let workers = |lease: Option<Task>| lease.and_then(|task| task.lease).map(|lease| lease.worker);
-        let new: BTreeSet<NodeId> = atom.rows.values().filter_map(|task| workers(*task)).collect();
-        let held: BTreeSet<NodeId> = self.tasks.values().filter_map(|task| workers(Some(*task))).collect();
-        !new.is_empty() && held.difference(&new).next().is_some()
-    }
-
-    fn generation(&self, queue: Queue) -> u32 {
-        self.generations.get(&queue).copied().unwrap_or_default()
-    }
-
-    /// Which property `present` breaks.
-    fn missed(
-        &self,
-        present: &BTreeMap<Name, Task>,
-        doubtful: &[(Ticket, Atom)],
-        generation: &dyn Fn(Queue) -> u32,
-    ) -> (&'static str, String) {
-        let was_deleted = |name: &&Name| generation(name.0) > self.generation(name.0) && self.tasks.contains_key(name);
-        if let Some(name) = present.keys().find(was_deleted) {
-            return ("nothing-comes-back", format!("{name:?} is there after the recovery, and its queue was deleted"));
-        }
-        let is_doubtful = |name: &Name| {
-            let mut atoms = doubtful.iter();
-            atoms.any(|(_, atom)| atom.deleted == Some(name.0) || atom.rows.keys().any(|row| row.name() == *name))
-        };
-        let lost = |name: &&Name| present.get(name) != self.tasks.get(name) && !is_doubtful(name);
-        if let Some(name) = self.tasks.keys().find(lost) {
-            let detail = format!(
-                "{name:?} is {:?} after the recovery, and was acknowledged as {:?}",
-                present.get(name),
-                self.tasks[name]
-            );
-            return ("acknowledged-kept", detail);
-        }
-        if let Some(name) = present.keys().find(lost) {
-            return ("nothing-comes-back", format!("{name:?} is there after the recovery, as {:?}", present[name]));
-        }
-        ("prefix-recovered", format!("after the recovery there is {present:?}; acknowledged was {:?}", self.tasks))
     }
 }
 

@@ -50,6 +50,8 @@ pub const FIFO_FORGETS: &str = "fifo-forgets";
 pub const COLLAPSES_INTO_LEASED: &str = "collapses-into-leased";
 /// Leases in progress do not count as leased.
 pub const CAP_COUNTS_DURABLE: &str = "cap-counts-durable";
+/// Operations have threads in the order of their arrival.
+pub const FIRST_COME: &str = "first-come";
 
 /// All of them.
 pub const MUTANTS: &[Mutant] = &[
@@ -113,4 +115,5 @@ pub const MUTANTS: &[Mutant] = &[
         "enqueued-then-done",
     ),
     Mutant::falls(CAP_COUNTS_DURABLE, "the counting of leases in progress for the cap (§6.1)", "leased-within-cap"),
+    Mutant::falls(FIRST_COME, "the turns of the queues where operations wait for threads (§6.2)", "queues-take-turns"),
 ];

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Span};
 
+use super::admission::Admission;
 use super::cache::Cache;
 use super::checkpoint::Checkpoint;
 use super::locks::{Lock, Locks, Mode};
@@ -24,6 +25,7 @@ pub struct Node {
     /// Calls that came before it could serve them.
     pub(super) early: BTreeMap<OpKey, Request>,
     pub(super) ops: BTreeMap<OpKey, Op>,
+    pub(super) admission: Admission,
     pub(super) locks: Locks,
     pub(super) log: Log,
     pub(super) counters: BTreeMap<Queue, Counter>,
@@ -76,6 +78,7 @@ impl Node {
             phase: Phase::Looking,
             early: BTreeMap::new(),
             ops: BTreeMap::new(),
+            admission: Admission::default(),
             locks: Locks::default(),
             log: Log::behind(Ticket { incarnation: nonce, number: 0 }),
             counters: BTreeMap::new(),
@@ -160,20 +163,31 @@ impl Node {
 
     /// An operation begins.
     pub(super) fn begin(&mut self, key: OpKey, request: Request, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        if self.ops.contains_key(&key) {
+        if self.ops.contains_key(&key) || self.admission.has(key) {
             return cx.mark("call heard twice");
         }
-        let request = match request {
+        match request {
             Request::List(least) => {
                 let queues = self.counters.iter().filter(|(_, counter)| counter.size() >= i64::from(least.max(1)));
                 let names = queues.map(|(queue, _)| *queue).collect();
-                return self.reply(key, Reply::Queues(names), cx);
+                self.reply(key, Reply::Queues(names), cx);
             }
-            Request::Inspect(queue) => return self.inspect(key, queue, rules, cx),
+            Request::Inspect(queue) => self.inspect(key, queue, rules, cx),
+            request => {
+                cx.observe(Observation::Begun(key));
+                if !self.waits_for_thread(key, &request, rules, cx) {
+                    self.carry(key, request, rules, cx);
+                }
+            }
+        }
+    }
+
+    /// It has a thread.
+    pub(super) fn carry(&mut self, key: OpKey, request: Request, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let request = match request {
             Request::Update(update) => Request::Update(self.assign(update)),
             request => request,
         };
-        cx.observe(Observation::Begun(key));
         let wanted = match &request {
             Request::Update(update) => rules.locks_of_update(update),
             Request::Delete(queue) => vec![(rules.lock_of(*queue), Mode::Write)],
@@ -210,6 +224,7 @@ impl Node {
         self.ops.remove(&key);
         cx.observe(Observation::Ended(key));
         self.release(key, rules, cx);
+        self.admit(rules, cx);
     }
 
     fn on_found(

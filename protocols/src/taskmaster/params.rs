@@ -3,6 +3,7 @@
 use seedbed_model::{Family, Mutant, Mutants, Span};
 use serde::{Deserialize, Serialize};
 
+use super::task::{Pid, Queue};
 use super::{TaskMaster, mutants, workload};
 
 /// Which operations wait for each other (§5.5, §6.1).
@@ -17,6 +18,27 @@ pub enum Consistency {
     Strict,
 }
 
+/// What clients without scripts do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// All that a client can do.
+    Mixed,
+    /// Each operation enqueues `batch` tasks.
+    Enqueue,
+    /// Each leases `batch` tasks, and dequeues them in a second call.
+    LeaseDequeue,
+    /// Each leases `batch` tasks, which nobody dequeues.
+    Lease,
+    /// Of five operations the first four of a client's enqueue `batch` tasks, then each leases and dequeues as many.
+    FillThenDrain,
+    /// Each enqueues one task: one time in `pids` the one that the others of its process enqueue in this round, too, else one of
+    /// its own (Figure 3).
+    Collide,
+    /// One client leases and dequeues, the others enqueue in queues of their own (Figure 6).
+    Isolation,
+}
+
 /// Sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -25,12 +47,22 @@ pub struct Params {
     pub consistency: Consistency,
     /// What each client does, one script each: see [`workload`]. Empty: `clients` draw what they do.
     pub scripts: Vec<String>,
-    /// How many clients there are without scripts. 1 to 30.
+    /// How many clients there are without scripts. 1 to 5,000.
     pub clients: u16,
+    /// What they do.
+    pub workload: Workload,
     /// How many operations each of them does.
     pub operations: u32,
-    /// From how many queues they draw. 1 to 100.
+    /// From how many queues they draw. 1 to 10,000.
     pub queues: u16,
+    /// So many clients are the threads of one worker process, which has its share of the queues to itself (§6). 0: all are of one.
+    pub threads: u16,
+    /// How many tasks an operation is about, where the workload is not mixed. 1 to 1,000.
+    pub batch: u32,
+    /// From how many PIDs clients draw. 1 or more.
+    pub pids: u32,
+    /// Each queue has so many tasks at first.
+    pub filled: u32,
     /// Whether queues are FIFO: all PIDs are assigned.
     pub fifo: bool,
     /// Tasks that are there at first, as `queue:pid`.
@@ -51,6 +83,11 @@ pub struct Params {
     pub checkpoints: u32,
     /// Whether deleted tasks are reaped in the background.
     pub reaper: bool,
+    /// At most so many operations are worked on at once, as by so many threads (§6.1); the others wait, and of those the queues take
+    /// turns (§6.2). 0: no bound.
+    pub threads_of_node: u32,
+    /// How much longer the store takes for the random read of a row than for a scan or a write (§5.1).
+    pub random_read: Span,
     /// After so long the store is asked again what it has not answered. 0s: never.
     pub retry: Span,
     /// How long a client waits for a reply. 0s: for ever, but for `give-ups`.
@@ -69,8 +106,13 @@ impl Default for Params {
             consistency: Consistency::Causal,
             scripts: Vec::new(),
             clients: 3,
+            workload: Workload::Mixed,
             operations: 10,
             queues: 2,
+            threads: 0,
+            batch: 1,
+            pids: 8,
+            filled: 0,
             fifo: false,
             tasks: String::new(),
             lease: Span::secs(30),
@@ -78,6 +120,8 @@ impl Default for Params {
             cache: 0,
             prefetch: 2,
             leased_max: 0,
+            threads_of_node: 0,
+            random_read: Span::ZERO,
             checkpoint: Span::ZERO,
             checkpoints: 0,
             reaper: false,
@@ -103,11 +147,24 @@ impl Family for TaskMaster {
 
     fn build(params: &Params, mutants: Mutants) -> Result<TaskMaster, String> {
         let Params { clients, queues, .. } = params;
-        if !(1..=30).contains(clients) || params.scripts.len() > 30 {
-            return Err(format!("clients {clients} and {} scripts: 1 to 30 are possible", params.scripts.len()));
+        if !(1..=5000).contains(clients) || params.scripts.len() > 5000 {
+            return Err(format!("clients {clients} and {} scripts: 1 to 5000 are possible", params.scripts.len()));
         }
-        if !(1..=100).contains(queues) {
-            return Err(format!("queues {queues}: 1 to 100 are possible"));
+        if !(1..=10_000).contains(queues) {
+            return Err(format!("queues {queues}: 1 to 10000 are possible"));
+        }
+        if !(1..=1000).contains(&params.batch) {
+            return Err(format!("batch {}: 1 to 1000 tasks are possible", params.batch));
+        }
+        if params.pids == 0 {
+            return Err("pids 0: there is none to draw; 1 or more is possible".into());
+        }
+        let processes = clients.div_ceil(params.threads.max(1));
+        if params.threads > 0 && *queues < processes {
+            return Err(format!(
+                "queues {queues}: each of {processes} processes of {} clients has one or more",
+                params.threads
+            ));
         }
         if params.prefetch == 0 {
             return Err("prefetch 0: a refill that fetches nothing finds nothing; 1 or more is possible".into());
@@ -121,7 +178,8 @@ impl Family for TaskMaster {
         if params.patience > Span::ZERO && params.give_ups > 0 {
             return Err("give-ups is for patience 0s: else a timer ends a call; leave it out".into());
         }
-        let first = workload::first_tasks(&params.tasks)?;
+        let mut first = workload::first_tasks(&params.tasks)?;
+        first.extend((0..*queues).flat_map(|queue| (1..=params.filled).map(move |pid| (Queue(queue), Pid(pid)))));
         let scripts = params.scripts.iter().enumerate().map(|(index, script)| workload::script(index, script));
         let scripts = scripts.collect::<Result<Vec<_>, _>>()?;
         if !params.fifo && scripts.iter().flatten().any(workload::is_fifo) {

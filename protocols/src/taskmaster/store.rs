@@ -6,12 +6,13 @@
 //! one of the latest timestamp is shown, in whatever order they come.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
-use seedbed_model::{Canonical, Context, NodeId, Nonce, Part};
+use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Part, Span};
 
-use super::message::{Found, Message, Minimum, Observation, Read, Write};
+use super::message::{Found, Message, Minimum, Observation, Read, Timer, Write};
 use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
-use super::{TaskMaster, mutants};
+use super::{TaskMaster, Workload, mutants};
 
 /// What it holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -20,6 +21,8 @@ pub struct Store {
     log: Part<BTreeMap<Ticket, Atom>>,
     counters: Part<BTreeMap<Queue, Cell<Counter>>>,
     minimum: Part<Option<Cell<Minimum>>>,
+    /// Random reads that take their time, in the order in which they came.
+    reading: BTreeMap<u32, (NodeId, Message)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -44,11 +47,32 @@ impl Store {
         store
     }
 
-    /// A request.
-    pub fn on_message(&mut self, from: NodeId, message: Message, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+    /// One input.
+    pub fn step(&mut self, input: Input<TaskMaster>, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        match input {
+            Input::Message { from, message } if is_random_read(&message) && rules.params.random_read > Span::ZERO => {
+                let number = self.reading.last_key_value().map_or(0, |(last, _)| last + 1);
+                self.reading.insert(number, (from, message));
+                cx.set(Timer::Read(number), rules.params.random_read);
+            }
+            Input::Message { from, message } => self.on_message(from, message, rules, cx),
+            Input::Timer(Timer::Read(number)) => {
+                if let Some((from, message)) = self.reading.remove(&number) {
+                    self.on_message(from, message, rules, cx);
+                }
+            }
+            _ => cx.mark("input out of place"),
+        }
+    }
+
+    /// A request is carried out.
+    fn on_message(&mut self, from: NodeId, message: Message, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         match message {
             _ if self.is_dead(&message, rules) => cx.mark("store: too late to change anything"),
             Message::Read { nonce, asker, read } => {
+                if rules.params.workload != Workload::Mixed {
+                    cx.mark("store-read");
+                }
                 let found = self.read(read);
                 cx.send(from, Message::Found { nonce, asker, read, found });
             }
@@ -113,7 +137,9 @@ impl Store {
             }
             Write::Minimum(value) => {
                 *self.minimum = Some(Cell { version, value });
-                self.log.retain(|ticket, _| *ticket > value.trimmed);
+                let kept = self.log.split_off(&value.trimmed);
+                *self.log = kept;
+                self.log.remove(&value.trimmed);
             }
         }
     }
@@ -122,8 +148,8 @@ impl Store {
         match read {
             Read::Minimum => Found::Minimum(self.minimum.as_ref().map(|cell| cell.value)),
             Read::Log(after) => {
-                let of_incarnation = self.log.iter().filter(|(ticket, _)| ticket.incarnation == after.incarnation);
-                let behind = of_incarnation.filter(|(ticket, _)| **ticket > after);
+                let last = Ticket { number: u32::MAX, ..after };
+                let behind = self.log.range((Bound::Excluded(after), Bound::Included(last)));
                 Found::Log(behind.map(|(ticket, atom)| (*ticket, atom.clone())).collect())
             }
             Read::Counters => Found::Counters(self.counters.iter().map(|(queue, cell)| (*queue, cell.value)).collect()),
@@ -143,4 +169,9 @@ impl Store {
     fn scan(&self, first: Row, last: Row) -> impl Iterator<Item = (Row, Task)> {
         self.tasks.range(first..=last).filter_map(|(row, cell)| cell.value.map(|task| (*row, task)))
     }
+}
+
+/// Of one row; all else is a scan.
+fn is_random_read(message: &Message) -> bool {
+    matches!(message, Message::Read { read: Read::Row(_), .. })
 }

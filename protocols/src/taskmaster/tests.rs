@@ -18,8 +18,11 @@ fn ticket(number: u32) -> Ticket {
 fn parameters_that_make_no_sense_are_refused_with_what_would_be_right() {
     let script = |text: &str| Params { scripts: vec![text.to_owned()], ..Params::default() };
     let cases = [
-        (Params { clients: 0, ..Params::default() }, "1 to 30"),
-        (Params { queues: 0, ..Params::default() }, "1 to 100"),
+        (Params { clients: 0, ..Params::default() }, "1 to 5000"),
+        (Params { queues: 0, ..Params::default() }, "1 to 10000"),
+        (Params { batch: 0, ..Params::default() }, "1 to 1000"),
+        (Params { pids: 0, ..Params::default() }, "1 or more"),
+        (Params { clients: 9, threads: 2, queues: 4, ..Params::default() }, "5 processes"),
         (Params { prefetch: 0, ..Params::default() }, "1 or more"),
         (Params { lease: Span::ZERO, ..Params::default() }, "positive"),
         (Params { checkpoint: Span::secs(1), checkpoints: 1, ..Params::default() }, "leave it out"),

@@ -40,7 +40,7 @@ impl TaskMaster {
 }
 
 /// What an update names.
-fn names(update: &Update) -> impl Iterator<Item = Name> {
+pub(super) fn names(update: &Update) -> impl Iterator<Item = Name> {
     let enqueues = update.enqueues.iter().map(|(queue, pid, _)| (*queue, pid.unwrap_or_default()));
     enqueues.chain(update.dequeues.iter().copied()).chain(update.renews.iter().copied())
 }

@@ -14,6 +14,7 @@ use seedbed_model::{NodeId, OpId};
 
 use super::TaskMaster;
 use super::message::{Operation, Request, Update};
+use super::params::{Params, Workload};
 use super::task::{Name, Pid, Queue};
 
 /// What the `index`-th client does.
@@ -99,27 +100,64 @@ fn number<T: FromStr>(word: &str) -> Result<T, String> {
     word.parse().map_err(|_| format!("`{word}` is no number, or too large"))
 }
 
-/// From how many PIDs clients draw.
-const PIDS: u32 = 8;
-
 impl TaskMaster {
     pub(super) fn client_operation(&self, node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
-        let index = usize::from(node.0 - self.first_client().0);
-        match self.scripts.get(index) {
-            Some(script) => script[op.0 as usize].clone(),
-            None => self.drawn(node, op, draw),
+        let index = node.0 - self.first_client().0;
+        if let Some(script) = self.scripts.get(usize::from(index)) {
+            return script[op.0 as usize].clone();
         }
+        let own = Own::of(index, self);
+        match self.params.workload {
+            Workload::Mixed => self.drawn(node, op, draw),
+            Workload::Enqueue => self.enqueue(index, op, own, draw),
+            Workload::LeaseDequeue => Operation::Work(self.lease_of(own, draw), None),
+            Workload::Lease => Operation::Call(self.lease_of(own, draw)),
+            Workload::FillThenDrain if op.0 < self.params.operations / 5 * 4 => self.enqueue(index, op, own, draw),
+            Workload::FillThenDrain => Operation::Work(self.lease_of(own, draw), None),
+            Workload::Collide => self.collide(index, op, own, draw),
+            Workload::Isolation if index == 0 => Operation::Work(self.lease_of(own, draw), None),
+            Workload::Isolation => self.enqueue(index, op, own, draw),
+        }
+    }
+
+    /// Tasks that nobody else enqueues, over queues in turn from one on.
+    fn enqueue(&self, index: u16, op: OpId, own: Own, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        let Params { batch, clients, fifo, .. } = self.params;
+        let first = draw(own.count);
+        let enqueues = (0..batch).map(|place| {
+            let number = op.0 * batch + place;
+            let pid = Pid(self.params.filled + number * u32::from(clients) + u32::from(index) + 1);
+            (own.queue(first + place), (!fifo).then_some(pid), number)
+        });
+        Operation::Call(Request::Update(Update { enqueues: enqueues.collect(), ..Update::default() }))
+    }
+
+    fn lease_of(&self, own: Own, draw: &mut dyn FnMut(u32) -> u32) -> Request {
+        let queues = BTreeSet::from([own.queue(draw(own.count))]);
+        Request::Lease { queues, count: self.params.batch, most: None }
+    }
+
+    /// The others' PIDs are below those that are a client's own.
+    fn collide(&self, index: u16, op: OpId, own: Own, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        let Params { pids, operations, .. } = self.params;
+        let queue = own.queue(draw(own.count));
+        let pid = match draw(pids) {
+            0 => op.0,
+            _ => (u32::from(index) + 1) * operations + op.0,
+        };
+        let enqueues = vec![(queue, Some(Pid(pid + 1)), op.0)];
+        Operation::Call(Request::Update(Update { enqueues, ..Update::default() }))
     }
 
     fn drawn(&self, node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
         let data = u32::from(node.0) * 1000 + op.0;
-        let queues = u32::from(self.params.queues);
+        let (queues, pids) = (u32::from(self.params.queues), self.params.pids);
         let queue = |draw: &mut dyn FnMut(u32) -> u32| Queue(draw(queues) as u16);
         match draw(16) {
             0..=4 => {
                 let count = 1 + draw(3);
                 let enqueues = (0..count).map(|_| {
-                    let pid = Pid(1 + draw(PIDS));
+                    let pid = Pid(1 + draw(pids));
                     (queue(draw), (!self.params.fifo).then_some(pid), data)
                 });
                 Operation::Call(Request::Update(Update { enqueues: enqueues.collect(), ..Update::default() }))
@@ -140,7 +178,38 @@ impl TaskMaster {
     fn drawn_lease(&self, draw: &mut dyn FnMut(u32) -> u32) -> Request {
         let count = 1 + draw(2);
         let queues = (0..count).map(|_| Queue(draw(u32::from(self.params.queues)) as u16)).collect();
-        let most = (draw(4) == 0).then(|| Pid(1 + draw(PIDS)));
+        let most = (draw(4) == 0).then(|| Pid(1 + draw(self.params.pids)));
         Request::Lease { queues, count: 1 + draw(2), most }
+    }
+}
+
+/// "Each worker process confines its operations to a set of queues disjoint from the queues accessed by other worker processes"
+/// (§6): these.
+#[derive(Clone, Copy)]
+struct Own {
+    first: u32,
+    count: u32,
+}
+
+impl Own {
+    /// Of the client of this index.
+    fn of(index: u16, rules: &TaskMaster) -> Own {
+        let Params { clients, threads, queues, workload, .. } = rules.params;
+        let (process, processes) = match (workload, threads) {
+            // One queue, and the rest for the load.
+            (Workload::Isolation, _) => {
+                let first = u32::from(index > 0);
+                return Own { first, count: if index > 0 { u32::from(queues) - 1 } else { 1 } };
+            }
+            (_, 0) => (0, 1),
+            (_, threads) => (index / threads, clients.div_ceil(threads)),
+        };
+        let count = u32::from(queues / processes);
+        Own { first: u32::from(process) * count, count }
+    }
+
+    /// The `place`-th, in a circle.
+    fn queue(self, place: u32) -> Queue {
+        Queue((self.first + place % self.count) as u16)
     }
 }
