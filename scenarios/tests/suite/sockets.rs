@@ -105,10 +105,10 @@ fn a_system_that_is_not_ours_is_judged_by_what_it_shows() {
     // A loss that a Lookup is told of, and one that it is not.
     let table =
         "{\"observes\":\"leasing\",\"params\":{\"owners\":2,\"lookups\":1,\"notice\":\"5s\"},\"goes-on\":\"6s\"}\n";
-    let lost = "{\"at\":1,\"node\":\"owner-1\",\"event\":\"observed Held { range: r0, generation: 1.0, from: None, migrated: None }\"}\n\
-        {\"at\":2,\"node\":\"lookup-1\",\"event\":\"observed Connected({r0: 1.0})\"}\n\
-        {\"at\":3,\"node\":\"owner-1\",\"event\":\"observed Lost { range: r0, generation: 1.0 }\"}\n";
-    let told = "{\"at\":4,\"node\":\"lookup-1\",\"event\":\"observed Notified { range: r0, generation: 1.1 }\"}\n";
+    let lost = "{\"at\":1,\"node\":\"owner-1\",\"event\":\"observed Held { from: None, generation: Generation(0@0.0), migrated: None, range: RangeId(0) }\"}\n\
+        {\"at\":2,\"node\":\"lookup-1\",\"event\":\"observed Connected({RangeId(0): Generation(0@0.0)})\"}\n\
+        {\"at\":3,\"node\":\"owner-1\",\"event\":\"observed Lost { generation: Generation(0@0.0), range: RangeId(0) }\"}\n";
+    let told = "{\"at\":4,\"node\":\"lookup-1\",\"event\":\"observed Notified { generation: Generation(0@0.1), range: RangeId(0) }\"}\n";
     let (code, said) = judge(&format!("{table}{lost}{told}"));
     assert_eq!(code, exit::EXPECTED, "{said}");
     let (code, said) = judge(&format!("{table}{lost}"));
