@@ -24,7 +24,7 @@ fn main() -> ExitCode {
             .with::<FaTLease>(include_str!("../clusters/fatlease.toml"))
             .with::<Zab>(include_str!("../clusters/zab.toml"))
             .with::<ManagerGroup>("")
-            .with::<ZooKeeper>("")
+            .with::<ZooKeeper>(include_str!("../clusters/zookeeper.toml"))
             .with::<TaskMaster>("")
             .with::<SeqPair>("")
             .with::<Register>("")

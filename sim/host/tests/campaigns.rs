@@ -13,6 +13,7 @@ use seedbed_model::Family;
 use seedbed_protocols::fatlease::FaTLease;
 use seedbed_protocols::leasing::Leasing;
 use seedbed_protocols::zab::Zab;
+use seedbed_protocols::zookeeper::ZooKeeper;
 use world::{Campaign, Outcome, campaign, world};
 
 /// The cluster's file, with these mechanisms switched off and these parameters beside its own.
@@ -68,6 +69,8 @@ const LEASING: &str = include_str!("../clusters/leasing.toml");
 const FATLEASE: &str = include_str!("../clusters/fatlease.toml");
 const ZAB: &str = include_str!("../clusters/zab.toml");
 
+const ZOOKEEPER: &str = include_str!("../clusters/zookeeper.toml");
+
 /// Every CI run tries a few; with `--ignored` many more.
 const FEW: std::ops::Range<u64> = 0..5;
 const MANY: std::ops::Range<u64> = 0..200;
@@ -93,6 +96,18 @@ fn zab_holds(seeds: std::ops::Range<u64>) {
     }
 }
 
+fn zookeeper_holds(seeds: std::ops::Range<u64>) {
+    let reached = holds::<ZooKeeper>(&cluster::<ZooKeeper>(ZOOKEEPER, "", &[]), seeds);
+    for goal in ["led-again", "session-ended", "locked", "waited"] {
+        assert!(reached.contains_key(goal), "{goal}: {reached:?}");
+    }
+}
+
+#[test]
+fn zookeeper_over_zab_holds_in_a_few() {
+    zookeeper_holds(FEW);
+}
+
 #[test]
 fn leasing_holds_in_a_few() {
     leasing_holds(FEW);
@@ -114,6 +129,7 @@ fn all_hold_in_many() {
     leasing_holds(MANY);
     fatlease_holds(MANY);
     zab_holds(MANY);
+    zookeeper_holds(MANY);
 }
 
 #[test]
