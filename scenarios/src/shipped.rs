@@ -57,6 +57,8 @@ pub fn shipped() -> Registry {
                 "owner-crash",
                 "partition",
                 "patch-roll-out",
+                "paused-leader-moves",
+                "paused-leader-resumes",
                 "paused-owner",
                 "periodic-task",
                 "queue",

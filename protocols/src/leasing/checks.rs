@@ -4,7 +4,7 @@ use seedbed_model::Span;
 
 use super::embedded::group_params;
 use super::params::{KEY_COUNT_MAX, MANAGER_COUNT_MAX, SIDE_COUNT_MAX};
-use super::{Application, GroupKind, Params, PartitionerKind, Variant};
+use super::{Application, GroupKind, Params, PartitionerKind, VIRTUAL_NODES, Variant};
 
 impl Params {
     /// Says what would be right of parameters that break the argument.
@@ -43,8 +43,12 @@ impl Params {
         self.check_pools()?;
         self.check_application()?;
         self.check_together()?;
-        if self.halves && !self.ranges.is_multiple_of(2 * self.pools) {
-            return Err(format!("ranges {} are no halves of whole ranges: an even number in each pool", self.ranges));
+        // Ranges are dealt out to pools by turns, and so are halves of one range.
+        if self.halves && (!self.ranges.is_multiple_of(2) || self.pools > 1) {
+            return Err(format!("ranges {} are no halves of whole ranges: an even number, and pools = 1", self.ranges));
+        }
+        if !(1..=VIRTUAL_NODES).contains(&self.virtual_nodes) {
+            return Err(format!("virtual-nodes {} must be 1 to {VIRTUAL_NODES}", self.virtual_nodes));
         }
         if self.contact <= self.poll {
             return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));

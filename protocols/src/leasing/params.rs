@@ -94,7 +94,7 @@ pub struct Params {
     /// Whether ranges may change hands with their state (PRS §4.5, Centrifuge §2.1.2).
     pub migration: bool,
     /// Whether ranges are halves, each with the one after it, that are granted together and may split (Centrifuge Figure 4).
-    /// `ranges` must be even.
+    /// `ranges` must be even, and `pools` 1.
     pub halves: bool,
     /// How long a lease is, on the Owner's clock (Centrifuge §2.1.2: 60 s).
     pub lease: Span,

@@ -186,6 +186,19 @@ impl Play {
         self.deliver(GROUP, server);
     }
 
+    /// The server's latest bid arrives, and the answer to it.
+    pub(super) fn ruled(&mut self, server: NodeId) {
+        self.deliver_newest(server, GROUP);
+        self.deliver_newest(GROUP, server);
+    }
+
+    /// The server grants the range, the group has that, and it arrives.
+    pub(super) fn granted(&mut self, server: NodeId, owner: NodeId) {
+        self.at(server, Local::Decide(Decision::Grant(RANGE, owner)));
+        self.ruled(server);
+        self.deliver_newest(server, owner);
+    }
+
     pub(super) fn deliver_newest(&mut self, from: NodeId, to: NodeId) {
         let newest = self.count(from, to) - 1;
         self.deliver_nth(from, to, newest);

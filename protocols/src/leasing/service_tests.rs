@@ -150,6 +150,45 @@ fn the_group_takes_nothing_from_a_deposed_leader() {
     assert!(play.owner_of(SECOND).is_none());
 }
 
+/// If it were taken, the next leader would read that what the last one granted is free.
+#[test]
+fn an_update_of_a_deposed_leader_would_free_what_is_held() {
+    for (mutants, fallen) in [(&[][..], &[][..]), (&[ANY_LEADER_COMMITS][..], &["single-copy"][..])] {
+        let mut play = Play::serving(Variant::Centrifuge, mutants);
+        // The first leader commits that the range is free, and nothing of that arrives.
+        play.decide(Decision::Recall(RANGE));
+        play.deliver(MANAGER, OWNER_1);
+        play.deliver_newest(OWNER_1, MANAGER);
+        assert!(play.owner_of(MANAGER).is_none());
+        // The second leads, hears the same, and grants the range anew.
+        play.tick();
+        play.tick();
+        play.at(SECOND, Local::Fire(Timer::NextBid));
+        play.ruled(SECOND);
+        play.renew(OWNER_1);
+        play.deliver_newest(OWNER_1, SECOND);
+        play.deliver_newest(SECOND, OWNER_1);
+        play.deliver_newest(OWNER_1, SECOND);
+        play.ruled(SECOND);
+        play.granted(SECOND, OWNER_1);
+        assert!(play.holds(OWNER_1));
+        // Now the first one's update arrives, and it leads again when the second has led.
+        play.deliver(MANAGER, GROUP);
+        play.deliver(GROUP, MANAGER);
+        play.tick();
+        play.tick();
+        play.at(MANAGER, Local::Fire(Timer::NextBid));
+        play.ruled(MANAGER);
+        play.renew(OWNER_2);
+        play.deliver_newest(OWNER_2, MANAGER);
+        assert_eq!(play.may_grant(MANAGER), !mutants.is_empty());
+        if !mutants.is_empty() {
+            play.granted(MANAGER, OWNER_2);
+        }
+        assert_eq!(play.fallen(), fallen);
+    }
+}
+
 fn on_the_move() -> Play {
     let mut play = Play::serving(Variant::Centrifuge, &[]);
     play.decide(Decision::Move(RANGE, OWNER_2));

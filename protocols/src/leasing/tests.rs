@@ -275,7 +275,7 @@ fn a_lookup_is_silent_about_the_half_that_stays() {
 #[test]
 fn halves_that_make_no_whole_are_refused() {
     let odd = Leasing::build(&Params { ranges: 3, halves: true, ..params() }, Mutants::none()).map(drop).unwrap_err();
-    assert_eq!(odd, "ranges 3 are no halves of whole ranges: an even number in each pool");
+    assert_eq!(odd, "ranges 3 are no halves of whole ranges: an even number, and pools = 1");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The table at the head of `scenarios/leasing/check.toml`: which bound covers which pair of features, in each variant.
 
 use seedbed_model::Family;
-use seedbed_model::explore::Bounds;
+use seedbed_model::explore::{Bounds, Strategy, Verdict, explore};
 use seedbed_model::{Mutants, Ratio};
-use seedbed_protocols::leasing::{Feature, Leasing, Params, Variant};
+use seedbed_protocols::leasing::{Feature, Leasing, NO_MARGIN, Params, Variant};
 use serde::Deserialize;
 
 /// What `seedbed check` explores.
@@ -134,6 +134,22 @@ fn every_pair_of_features_is_covered() {
     }
     let text = text(&prs, &centrifuge);
     assert!(CHECK.contains(&text), "the table in check.toml must be:\n{text}");
+}
+
+/// Without drift the Manager's count need not be longer than the Owner's: it begins later.
+#[test]
+fn the_margin_is_there_for_drift_alone() {
+    let file: CheckFile = toml::from_str(CHECK).expect("the file fits its types");
+    let bound = file.bound.iter().find(|bound| bound.name == "prs-ranges-drift").expect("it is there");
+    let slow = params(&file.params, &bound.params);
+    let exact = Params { owner_longest: Ratio::ONE, ..slow.clone() };
+    let verdict = |params: &Params| {
+        let mutants = Mutants::named(Leasing::mutants(), [NO_MARGIN]).expect("it is known");
+        let leasing = Leasing::build(params, mutants).expect("the parameters make sense");
+        explore(&leasing, &bound.bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit").verdict
+    };
+    assert!(matches!(verdict(&slow), Verdict::Violated(found) if found.property == "single-copy"));
+    assert_eq!(verdict(&exact), Verdict::Holds);
 }
 
 #[test]
