@@ -143,7 +143,8 @@ pub fn shipped() -> Registry {
                 "slow-snapshots",
                 "steady",
                 "torn-tails"
-            ]
+            ],
+            experiments["broadcast"]
         ))
         .with::<ZooKeeper>(files!(
             "../zookeeper",
@@ -163,7 +164,8 @@ pub fn shipped() -> Registry {
                 "sessions",
                 "zab-crashes",
                 "zab-sessions"
-            ]
+            ],
+            experiments["creates", "takeover"]
         ))
         .with::<TaskMaster>(files!(
             "../taskmaster",
