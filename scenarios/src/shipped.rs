@@ -165,7 +165,7 @@ pub fn shipped() -> Registry {
                 "zab-crashes",
                 "zab-sessions"
             ],
-            experiments["creates", "takeover"]
+            experiments["barriers", "creates", "failures", "leader-alone", "takeover"]
         ))
         .with::<TaskMaster>(files!(
             "../taskmaster",
