@@ -131,6 +131,7 @@ pub fn shipped() -> Registry {
                 "contested",
                 "election",
                 "elections",
+                "epoch-late",
                 "lan-takeover",
                 "late-observers",
                 "leader-crash",
@@ -165,7 +166,7 @@ pub fn shipped() -> Registry {
                 "zab-crashes",
                 "zab-sessions"
             ],
-            experiments["barriers", "creates", "failures", "leader-alone", "takeover"]
+            experiments["barriers", "creates", "failures", "leader-alone", "takeover", "throughput"]
         ))
         .with::<TaskMaster>(files!(
             "../taskmaster",
