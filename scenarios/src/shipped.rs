@@ -142,6 +142,7 @@ pub fn shipped() -> Registry {
                 "contested",
                 "election",
                 "elections",
+                "epoch-late",
                 "lan-takeover",
                 "late-observers",
                 "leader-crash",
@@ -154,7 +155,8 @@ pub fn shipped() -> Registry {
                 "slow-snapshots",
                 "steady",
                 "torn-tails"
-            ]
+            ],
+            experiments["broadcast"]
         ))
         .with::<ZooKeeper>(files!(
             "../zookeeper",
@@ -174,7 +176,8 @@ pub fn shipped() -> Registry {
                 "sessions",
                 "zab-crashes",
                 "zab-sessions"
-            ]
+            ],
+            experiments["barriers", "creates", "failures", "leader-alone", "takeover", "throughput"]
         ))
         .with::<TaskMaster>(files!(
             "../taskmaster",

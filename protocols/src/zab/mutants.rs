@@ -1,4 +1,19 @@
 //! What each mechanism is there for.
+//!
+//! What no bound of `check.toml` claims falls in scenarios alone, for one of these reasons:
+//!
+//! - `outdated-leader-stays`, `connect-once`, `silent-leader-kept`: what falls is a promise in bounded time, by the timers of fast leader
+//!   election; in the explorer an oracle elects, and no timer runs.
+//! - `hasty-leader`: it takes a leader that is established twice with what nobody else has, and a third election without it. It falls at
+//!   (3,1,2,0) with three elections, after 185,366 states; at (3,1,1,0) and (3,2,1,0) it is exhausted and holds.
+//! - `commit-of-history`: a follower joins while a proposal is under way, delivers it, and is away while a quorum of the others, which
+//!   never logged it, goes on: a broken connection and a crash. At (3,1,1,0) and (3,2,1,0) it is exhausted and holds.
+//! - `ack-before-epoch`: likewise, of a follower whose log counts and whose epoch is not on its disk. At (3,1,0,1), and with two servers
+//!   and three crashes, it is exhausted and holds.
+//! - `zk-4643-epoch-before-log`: a server must lose a history between its epoch and its log, which another had committed before: two crashes
+//!   among three servers, and three elections. With two servers and three crashes it is exhausted and holds.
+//! - `log-before-snapshot`, `zk-3642-snapshot-in-memory`: a snapshot is taken over, lost, and missed in a later election, with transactions
+//!   after it. At (3,1,0,1) with snapshots the latter is exhausted and holds.
 
 use seedbed_model::{Mutant, Outcome};
 
