@@ -147,6 +147,7 @@ impl Monitor {
                 self.open.insert(*op, largest);
             }
             Observation::Ended(op) => {
+                self.uses.ended();
                 self.open.remove(op);
             }
             Observation::Looked(name, task) => {

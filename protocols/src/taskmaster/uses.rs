@@ -44,6 +44,11 @@ impl Uses {
         }
     }
 
+    /// An update that was refused in a part has renewed nothing.
+    pub fn ended(&mut self) {
+        self.renewed.clear();
+    }
+
     /// Whether so much went through the queue.
     pub fn inspected(&self, queue: Queue, flow: Flow, watch: &mut Watch<'_>) {
         let due = self.statistics.of(queue);
