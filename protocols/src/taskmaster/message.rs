@@ -230,6 +230,8 @@ pub enum Reply {
         /// What went through it, where statistics are kept.
         flow: Flow,
     },
+    /// It is not: it is about queues of several consistency groups.
+    CrossesGroups,
 }
 
 /// What a client does next.

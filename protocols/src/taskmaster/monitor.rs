@@ -51,6 +51,7 @@ pub fn properties() -> Vec<Property> {
             "leases-as-asked",
             "a lease is of no more tasks than asked for, of these queues, and of none behind the maximum PID (§4)",
         ),
+        Property::always("within-a-group", "no operation changes tasks of two consistency groups (§3.4, §5.7)"),
         Property::always("lists-what-is-there", "a list names the queues of its size and name, and no others (§4)"),
         Property::always(
             "statistics-right",

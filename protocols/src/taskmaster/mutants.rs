@@ -68,8 +68,13 @@ pub const DRAIN_UNSEEN: &str = "drain-unseen";
 pub const BACKS_OFF_NOT: &str = "backs-off-not";
 /// What failed is tried for ever.
 pub const NEVER_DENIES: &str = "never-denies";
+/// An operation may be about several consistency groups.
+pub const CROSSES_GROUPS: &str = "crosses-groups";
 
-/// All of them.
+/// All of them. The explorer tries all but four:
+/// - `asks-once`: the worlds that it explores lose no message, so that what is asked once is answered;
+/// - `duration-from-renewal`: it saturates instants that are past, and measures no durations;
+/// - `backs-off-not`, `never-denies`: times as numbers in PIDs do not move on with its clock.
 pub const MUTANTS: &[Mutant] = &[
     Mutant::falls(
         REPLIES_UNORDERED,
@@ -144,4 +149,5 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant::falls(DRAIN_UNSEEN, "a coordinator's wait for its pipeline's drain (§7)", "drained-first"),
     Mutant::falls(BACKS_OFF_NOT, "the time in the PID of what failed (§7)", "backs-off"),
     Mutant::falls(NEVER_DENIES, "the denial after some number of failures (§7)", "backs-off"),
+    Mutant::falls(CROSSES_GROUPS, "the refusal of operations across consistency groups (§5.7)", "within-a-group"),
 ];

@@ -3,8 +3,9 @@
 use regex::Regex;
 
 use super::TaskMaster;
-use super::message::Listing;
+use super::message::{Listing, Request};
 use super::task::Queue;
+use super::update::names;
 
 impl TaskMaster {
     /// "The queue name is a pair of (consistency group, name)" (§2), written as in Program 1.
@@ -15,6 +16,16 @@ impl TaskMaster {
     /// The consistency group of a queue.
     pub fn group_of(&self, queue: Queue) -> u16 {
         queue.0 % self.params.groups
+    }
+
+    /// "Updates are not allowed to cross consistency group boundaries" (§5.7); nor are leases, which are atomic as they are (§3.4).
+    pub(super) fn crosses_groups(&self, request: &Request) -> bool {
+        let queues: Vec<Queue> = match request {
+            Request::Update(update) => names(update).map(|(queue, _)| queue).collect(),
+            Request::Lease { queues, .. } => queues.iter().copied().collect(),
+            _ => Vec::new(),
+        };
+        queues.windows(2).any(|two| self.group_of(two[0]) != self.group_of(two[1]))
     }
 
     /// Of these queues and their sizes, those that are asked for.

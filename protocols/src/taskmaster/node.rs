@@ -173,6 +173,10 @@ impl Node {
         match request {
             Request::List(listing) => self.list(key, listing, rules, cx),
             Request::Inspect(queue) => self.inspect(key, queue, rules, cx),
+            request if rules.crosses_groups(&request) && !rules.has(mutants::CROSSES_GROUPS) => {
+                cx.mark("refused: it crosses groups");
+                self.reply(key, Reply::CrossesGroups, cx);
+            }
             request => {
                 cx.observe(Observation::Begun(key));
                 if !self.waits_for_thread(key, &request, rules, cx) {

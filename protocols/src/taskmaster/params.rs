@@ -32,8 +32,7 @@ pub enum Workload {
     Lease,
     /// Of five operations the first four of a client's enqueue `batch` tasks, then each leases and dequeues as many.
     FillThenDrain,
-    /// Each enqueues one task: one time in `pids` the one that the others of its process enqueue in this round, too, else one of
-    /// its own (Figure 3).
+    /// Each enqueues one task: one time in `pids` the one that the others of its process enqueue, too, else one of its own (Figure 3).
     Collide,
     /// One client leases and dequeues, the others enqueue in queues of their own (Figure 6).
     Isolation,
@@ -115,6 +114,11 @@ pub struct Params {
     /// Whether the explorer lets clients crash, too. A client that crashes forgets what it held, as one that gives up does.
     pub client_crashes: bool,
     /// Within so long of the healing of all faults, all that TaskMaster had begun before must have ended. 0s: it is not judged.
+    ///
+    /// It follows from the rest of a scenario. What was lost before is asked for again after `retry`; from then on a round trip to the
+    /// store takes two delays. A recovery takes five (it reads the minimum, fences it, scans, writes, begins its log), an operation
+    /// three (it reads, is logged, is applied), and at worst the operations that are open wait for each other: of each client the call
+    /// that it waits for, and those that it gave up during the longest outage, one in each `patience`. A test holds the scenarios to it.
     pub progress: Span,
 }
 

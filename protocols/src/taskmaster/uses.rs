@@ -97,6 +97,10 @@ impl Uses {
 
 /// An operation is committed, and `due` is as it has made it.
 pub fn committed(atom: &Atom, due: &Ledger, rules: &TaskMaster, watch: &mut Watch<'_>) {
+    let groups: BTreeSet<u16> = atom.rows.keys().map(|row| rules.group_of(row.queue)).collect();
+    if groups.len() > 1 {
+        watch.violated("within-a-group", format!("one operation changes tasks of groups {groups:?}"));
+    }
     match rules.params.workload {
         Workload::Pipeline => in_one_stage(atom, due, rules, watch),
         Workload::Coordination => drained_first(atom, due, watch),

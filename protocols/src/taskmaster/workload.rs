@@ -158,13 +158,13 @@ impl TaskMaster {
         Request::Lease { queues, count: self.params.batch, most: None }
     }
 
-    /// The others' PIDs are below those that are a client's own.
+    /// The first PID is the one that collides.
     fn collide(&self, index: u16, op: OpId, own: Own, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
         let Params { pids, operations, .. } = self.params;
         let queue = own.queue(draw(own.count));
         let pid = match draw(pids) {
-            0 => op.0,
-            _ => (u32::from(index) + 1) * operations + op.0,
+            0 => 0,
+            _ => 1 + u32::from(index) * operations + op.0,
         };
         let enqueues = vec![(queue, Some(Pid(pid + 1)), op.0)];
         Operation::Call(Request::Update(Update { enqueues, ..Update::default() }))
