@@ -180,7 +180,8 @@ pub fn shipped() -> Registry {
                 "storm",
                 "strict",
                 "turns"
-            ]
+            ],
+            experiments["batch", "cache", "consistency", "isolation", "throughput"]
         ))
 }
 
