@@ -182,7 +182,23 @@ pub fn shipped() -> Registry {
         .with::<TaskMaster>(files!(
             "../taskmaster",
             check,
-            ["burst", "cap", "collisions", "crashes", "fifo", "million", "partial", "storm", "strict"]
+            [
+                "back-off",
+                "burst",
+                "cap",
+                "collisions",
+                "coordination",
+                "crashes",
+                "fifo",
+                "introspection",
+                "million",
+                "partial",
+                "pipeline",
+                "storm",
+                "strict",
+                "turns"
+            ],
+            experiments["batch", "cache", "consistency", "isolation", "throughput"]
         ))
 }
 

@@ -1,12 +1,12 @@
 //! Those who ask: clients that enqueue, and workers that lease, work, and dequeue or renew (§3.6). "Via RPC without a client library."
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use seedbed_model::{Canonical, Context, Input, Nonce, Offers, OpId, Span};
 
 use super::message::*;
 use super::task::{Name, Queue};
-use super::{TaskMaster, Workload};
+use super::{TaskMaster, Workload, mutants};
 
 /// A client's volatile state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -14,9 +14,9 @@ pub struct Client {
     nonce: Nonce,
     /// The number of the last call.
     call: u32,
-    open: Option<Open>,
-    /// The tasks that it takes for its own.
-    held: BTreeSet<Name>,
+    pub(super) open: Option<Open>,
+    /// The tasks that it takes for its own, with their data.
+    pub(super) held: BTreeMap<Name, u32>,
     /// How often it may still give a call up, where that is a decision.
     left: u32,
 }
@@ -24,7 +24,7 @@ pub struct Client {
 impl Client {
     /// After a start or a crash.
     pub fn start(nonce: Nonce, rules: &TaskMaster) -> Client {
-        Client { nonce, call: 0, open: None, held: BTreeSet::new(), left: rules.params.give_ups }
+        Client { nonce, call: 0, open: None, held: BTreeMap::new(), left: rules.params.give_ups }
     }
 
     /// One input.
@@ -34,6 +34,11 @@ impl Client {
             Input::Message { message, .. } if !self.awaits(&message) => cx.mark("late reply"),
             Input::Message { message: Message::Reply { reply, .. }, .. } => self.on_reply(reply, rules, cx),
             Input::Timer(Timer::Patience) => self.give_up(cx),
+            Input::Timer(Timer::Poll) => {
+                if let Some(open) = self.open.take() {
+                    self.look_at_pipeline(open, rules, cx);
+                }
+            }
             Input::Decision(Decision::GiveUp) => {
                 self.left = self.left.saturating_sub(1);
                 self.give_up(cx);
@@ -56,19 +61,22 @@ impl Client {
     }
 
     fn on_operation(&mut self, op: OpId, operation: Operation, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let held = || self.held.iter().copied().collect();
+        let held = || self.held.keys().copied().collect();
         let request = match &operation {
             Operation::Call(request) | Operation::Work(request, _) => request.clone(),
+            Operation::Submit(data) => rules.submission(*data, cx.clock()),
+            Operation::Convert(_) => rules.lease_of_due(cx.clock()),
+            Operation::Coordinate(_) => rules.lease_of_coordination(),
             Operation::Finish => Request::Update(Update { dequeues: held(), ..Update::default() }),
             Operation::Renew => Request::Update(Update { renews: held(), ..Update::default() }),
         };
         if matches!(operation, Operation::Finish | Operation::Renew) && self.held.is_empty() {
             return cx.respond(op, Answer::Idle);
         }
-        self.call(Open { op, operation, request }, rules, cx);
+        self.call(Open { op, operation, request, polls: rules.params.polls }, rules, cx);
     }
 
-    fn call(&mut self, open: Open, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+    pub(super) fn call(&mut self, open: Open, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         self.call += 1;
         let request = open.request.clone();
         cx.send(rules.node(), Message::Call { nonce: self.nonce, call: self.call, request });
@@ -84,7 +92,7 @@ impl Client {
             cx.cancel(Timer::Patience);
         }
         match (&reply, &open.request) {
-            (Reply::Leased(names), _) => self.held.extend(names),
+            (Reply::Leased(names), _) => self.held.extend(names.iter().copied()),
             (Reply::Lost(name), _) => {
                 cx.mark("learns that a lease is lost");
                 self.held.remove(name);
@@ -101,8 +109,26 @@ impl Client {
         }
         match (&open.operation, &open.request, &reply) {
             (Operation::Work(_, next), Request::Lease { .. }, Reply::Leased(names)) if !names.is_empty() => {
-                let update = done(names, *next, open.op);
+                let mut update = done(names, *next);
+                if rules.has(mutants::MOVES_IN_TWO) {
+                    update.enqueues.clear();
+                }
                 self.call(Open { request: Request::Update(update), ..open }, rules, cx);
+            }
+            (Operation::Work(_, Some(next)), Request::Update(update), Reply::Done)
+                if rules.has(mutants::MOVES_IN_TWO) && update.enqueues.is_empty() =>
+            {
+                let enqueues = update.dequeues.iter().map(|(_, pid)| (*next, Some(*pid), 0)).collect();
+                let update = Update { enqueues, ..Update::default() };
+                self.call(Open { request: Request::Update(update), ..open }, rules, cx);
+            }
+            (Operation::Convert(outcome), ..) => {
+                let outcome = *outcome;
+                self.convert(open, outcome, reply, rules, cx);
+            }
+            (Operation::Coordinate(count), ..) => {
+                let count = *count;
+                self.coordinate(open, count, reply, rules, cx);
             }
             _ => cx.respond(open.op, Answer::Replied(reply)),
         }
@@ -111,6 +137,7 @@ impl Client {
     fn give_up(&mut self, cx: &mut Context<'_, TaskMaster>) {
         if let Some(open) = self.open.take() {
             cx.mark("gave-up");
+            cx.cancel(Timer::Poll);
             cx.respond(open.op, Answer::Unknown);
         }
     }
@@ -127,7 +154,9 @@ fn tasks_done(open: &Open, reply: &Reply) -> usize {
 }
 
 /// "Atomically dequeues that task and enqueues the derivative unit of work into the next stage's queue" (§3.6).
-fn done(names: &[Name], next: Option<Queue>, op: OpId) -> Update {
-    let enqueues = next.into_iter().flat_map(|queue| names.iter().map(move |(_, pid)| (queue, Some(*pid), op.0)));
-    Update { enqueues: enqueues.collect(), dequeues: names.to_vec(), renews: Vec::new() }
+fn done(leased: &[(Name, u32)], next: Option<Queue>) -> Update {
+    let enqueues =
+        next.into_iter().flat_map(|queue| leased.iter().map(move |((_, pid), data)| (queue, Some(*pid), *data)));
+    let dequeues = leased.iter().map(|(name, _)| *name).collect();
+    Update { enqueues: enqueues.collect(), dequeues, renews: Vec::new() }
 }

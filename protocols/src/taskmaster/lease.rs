@@ -7,7 +7,7 @@ use seedbed_model::{Context, Span};
 
 use super::cache::FirstMissing;
 use super::locks::{Lock, Mode};
-use super::message::{Observation, OpKey, Read, Reply, Request, Timer};
+use super::message::{Listing, Observation, OpKey, Read, Reply, Request, Timer};
 use super::node::{ACKNOWLEDGED, Node, Op, Stage};
 use super::params::Consistency;
 use super::task::{Atom, Lease, Name, Pid, Queue, Row, Task};
@@ -24,8 +24,11 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(request: &Request) -> Wanted {
+    fn of(request: &Request, rules: &TaskMaster) -> Wanted {
         match request {
+            Request::Lease { queues, count, .. } if rules.has(mutants::FILTER_IGNORED) => {
+                Wanted { queues: queues.clone(), count: *count as usize, most: Pid(u32::MAX) }
+            }
             Request::Lease { queues, count, most } => {
                 Wanted { queues: queues.clone(), count: *count as usize, most: most.unwrap_or(Pid(u32::MAX)) }
             }
@@ -50,7 +53,7 @@ impl Node {
         rules: &TaskMaster,
         cx: &mut Context<'_, TaskMaster>,
     ) -> Vec<(Lock, Mode)> {
-        let wanted = Wanted::of(request);
+        let wanted = Wanted::of(request, rules);
         match rules.params.consistency {
             Consistency::Strict => vec![(Lock::Whole, Mode::Write)],
             Consistency::Partial => wanted.queues.iter().map(|queue| (Lock::Queue(*queue), Mode::Write)).collect(),
@@ -79,7 +82,7 @@ impl Node {
 
     /// All queues are locked.
     pub(super) fn discover(&mut self, key: OpKey, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let wanted = Wanted::of(&self.ops[&key].request);
+        let wanted = Wanted::of(&self.ops[&key].request, rules);
         if let Some(first) = wanted.queues.first() {
             self.discover_from(key, *first, &wanted, rules, cx);
         }
@@ -139,7 +142,7 @@ impl Node {
             if task.lease.is_some() && !is_expired {
                 continue;
             }
-            if self.ops[&key].rows.len() >= wanted.count || !is_expired && self.has_no_room(queue, rules) {
+            if self.has_enough(key, queue, wanted, rules) || !is_expired && self.has_no_room(queue, rules) {
                 break;
             }
             let row = self.row((queue, *pid), rules);
@@ -166,7 +169,17 @@ impl Node {
         if has_expired && rules.params.expiry_every > Span::ZERO {
             cx.set(Timer::Expiry(queue), rules.params.expiry_every);
         }
-        self.ops[&key].rows.len() >= wanted.count
+        self.has_enough(key, queue, wanted, rules) && !rules.has(mutants::COUNTS_EACH_QUEUE)
+    }
+
+    /// "At most k tasks" of all queues together.
+    fn has_enough(&self, key: OpKey, queue: Queue, wanted: &Wanted, rules: &TaskMaster) -> bool {
+        let rows = &self.ops[&key].rows;
+        let count = match rules.has(mutants::COUNTS_EACH_QUEUE) {
+            true => rows.keys().filter(|row| row.queue == queue).count(),
+            false => rows.len(),
+        };
+        count >= wanted.count
     }
 
     /// "There is a fixed number of tasks which can be leased from a queue at once" (§6.1), those included that are about to be.
@@ -215,7 +228,7 @@ impl Node {
         rules: &TaskMaster,
         cx: &mut Context<'_, TaskMaster>,
     ) {
-        let wanted = Wanted::of(&self.ops[&key].request);
+        let wanted = Wanted::of(&self.ops[&key].request, rules);
         let queue = from.queue;
         let tasks: Vec<(Pid, Task)> = found.iter().map(|(row, task)| (row.pid, *task)).collect();
         if self.cache.refill(from.name(), &tasks, count, rules.keeping()) {
@@ -254,6 +267,12 @@ impl Node {
             atom.change(*row, Some(task), Some(leased));
             self.cache.taken(row.queue, 1, rules.params.prefetch);
         }
+        let names: Vec<Name> = atom.rows.keys().map(|row| row.name()).collect();
+        if rules.params.statistics {
+            let now = cx.clock();
+            names.iter().for_each(|name| self.statistics.leased(*name, now));
+        }
+        cx.observe(Observation::Leases(op.request.clone(), names));
         self.append(key, atom, rules, cx);
         for woken in self.locks.share(key) {
             self.lock(woken, rules, cx);
@@ -282,12 +301,26 @@ impl Node {
         self.lock(key, rules, cx);
     }
 
-    /// "Total queue size and leased set size", and "a sample of leased tasks" with their workers (§3.5).
+    /// "Returned queues can be filtered by several properties including queue length and name regular expression" (§4).
+    pub(super) fn list(&self, key: OpKey, listing: Listing, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let queues = match rules.has(mutants::LISTS_ALL) {
+            true => self.counters.keys().copied().collect(),
+            false => rules.listed(&listing, self.counters.iter().map(|(queue, counter)| (*queue, counter.size()))),
+        };
+        cx.observe(Observation::Listed(listing, queues.clone()));
+        self.reply(key, Reply::Queues(queues), cx);
+    }
+
+    /// "Total queue size and leased set size", "a sample of leased tasks" with their workers, rates and lease durations (§3.5).
     pub(super) fn inspect(&self, key: OpKey, queue: Queue, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let _ = rules;
         let counter = self.counters.get(&queue).copied().unwrap_or_default();
         let leased = self.cache.of(queue).filter_map(|(pid, task)| task.lease.map(|lease| (pid, lease)));
         let sample = leased.take(SAMPLE_MAX).collect();
-        self.reply(key, Reply::Statistics(counter.available, counter.leased, sample), cx);
+        let flow = self.statistics.of(queue);
+        if rules.params.statistics {
+            cx.observe(Observation::Inspected(queue, flow));
+        }
+        let statistics = Reply::Statistics { available: counter.available, leased: counter.leased, sample, flow };
+        self.reply(key, statistics, cx);
     }
 }

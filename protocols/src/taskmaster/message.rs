@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::{Canonical, NodeId, Nonce, OpId, Stamp};
 
+use super::statistics::Flow;
 use super::task::{Atom, Counter, Lease, Name, Pid, Queue, Row, Task, Ticket};
 
 /// What nodes send each other.
@@ -179,10 +180,21 @@ pub enum Request {
     },
     /// Deletes a queue.
     Delete(Queue),
-    /// Names of queues that hold at least so many tasks.
-    List(u32),
+    /// Names of queues.
+    List(Listing),
     /// A queue's statistics.
     Inspect(Queue),
+}
+
+/// Which queues are asked for (§4).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Listing {
+    /// A regular expression, which fits the whole name; `None`: any name.
+    pub pattern: Option<String>,
+    /// They hold at least so many tasks. A queue exists as long as it holds one.
+    pub least: u32,
+    /// At most so many queues; 0: all.
+    pub most: u32,
 }
 
 /// Instructions of one update, as they were put into the request.
@@ -203,12 +215,23 @@ pub enum Reply {
     Done,
     /// It is not, and nothing of it: of this task the caller holds no lease any more.
     Lost(Name),
-    /// These are the caller's now.
-    Leased(Vec<Name>),
+    /// These are the caller's now, with their data.
+    Leased(Vec<(Name, u32)>),
     /// These queues there are.
     Queues(Vec<Queue>),
-    /// Available and leased tasks, and some of the leased with their workers.
-    Statistics(i64, i64, Vec<(Pid, Lease)>),
+    /// What is known of a queue.
+    Statistics {
+        /// Available tasks.
+        available: i64,
+        /// Leased tasks.
+        leased: i64,
+        /// Some of them, with their workers.
+        sample: Vec<(Pid, Lease)>,
+        /// What went through it, where statistics are kept.
+        flow: Flow,
+    },
+    /// It is not: it is about queues of several consistency groups.
+    CrossesGroups,
 }
 
 /// What a client does next.
@@ -222,6 +245,21 @@ pub enum Operation {
     Finish,
     /// Renew what is held.
     Renew,
+    /// A request of a user's is enqueued, to be done at once (§7).
+    Submit(u32),
+    /// One is leased whose time has come, and worked on, which may fail (§7).
+    Convert(Outcome),
+    /// A task is leased that coordinates so many others: they are enqueued, and once none is left it moves on (§7).
+    Coordinate(u32),
+}
+
+/// What comes of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub enum Outcome {
+    /// It is done.
+    Succeeds,
+    /// It is to be done again.
+    Fails,
 }
 
 /// What came of it.
@@ -246,6 +284,8 @@ pub enum Timer {
     Expiry(Queue),
     /// A client: it waits no longer for its reply.
     Patience,
+    /// A client: it looks again whether a queue has drained.
+    Poll,
     /// The data store: a random read has taken its time.
     Read(u32),
 }
@@ -297,6 +337,12 @@ pub enum Observation {
     Waits(Queue),
     /// One of them has it.
     Admitted(Queue),
+    /// TaskMaster leases these for a request.
+    Leases(Request, Vec<Name>),
+    /// TaskMaster names these queues for a request.
+    Listed(Listing, Vec<Queue>),
+    /// TaskMaster says that so much went through a queue.
+    Inspected(Queue, Flow),
 }
 
 /// A client's open operation.
@@ -308,4 +354,6 @@ pub struct Open {
     pub operation: Operation,
     /// What is asked for now.
     pub request: Request,
+    /// How often it may still look whether a queue has drained.
+    pub polls: u32,
 }

@@ -7,8 +7,9 @@
 //! - [`node`]: the TaskMaster node, the life of an operation; [`log`]: the commit log; [`recovery`]; [`checkpoint`], and the reaper
 //! - [`locks`], [`cache`], [`recent`]: causal concurrency; the task cache, and what leaves it first
 //! - [`admission`]: whose turn it is; `update`, `lease`: the operations
-//! - [`client`], [`workload`]: those who ask; what they ask for
-//! - [`monitor`], [`ledger`]: what must hold; the tasks as they must be
+//! - [`client`], [`workers`], [`workload`]: those who ask; the workers of §7; what is asked for
+//! - [`naming`], [`statistics`]: names of queues, and what went through them (§3.5, §4)
+//! - [`monitor`], [`uses`], [`ledger`]: what must hold of TaskMaster and of its workers; the tasks as they must be
 //! - [`params`], [`mutants`]: sizes; what each mechanism is there for
 //!
 //! # Decisions where the paper is open
@@ -61,13 +62,17 @@ pub mod log;
 pub mod message;
 pub mod monitor;
 pub mod mutants;
+pub mod naming;
 pub mod node;
 pub mod params;
 pub mod recent;
 pub mod recovery;
+pub mod statistics;
 pub mod store;
 pub mod task;
 mod update;
+pub mod uses;
+pub mod workers;
 pub mod workload;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::TaskMaster;
 use super::ledger::{Gap, Ledger};
 use super::message::{Observation, OpKey};
 use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
+use super::uses::{self, Uses};
 
 /// See the module.
 pub fn properties() -> Vec<Property> {
@@ -46,6 +47,25 @@ pub fn properties() -> Vec<Property> {
             "queues-take-turns",
             "while an operation on a queue waits for a thread, no other queue has two turns (§6.2)",
         ),
+        Property::always(
+            "leases-as-asked",
+            "a lease is of no more tasks than asked for, of these queues, and of none behind the maximum PID (§4)",
+        ),
+        Property::always("within-a-group", "no operation changes tasks of two consistency groups (§3.4, §5.7)"),
+        Property::always("lists-what-is-there", "a list names the queues of its size and name, and no others (§4)"),
+        Property::always(
+            "statistics-right",
+            "what went through a queue since the start, and how long its tasks were leased, is as it was (§3.5)",
+        ),
+        Property::always(
+            "in-one-stage",
+            "what went into a pipeline is in one stage at a time, until the last one is done with it (§3.4, §7)",
+        ),
+        Property::always("drained-first", "a task moves on to be processed once its pipeline has drained (§7)"),
+        Property::always(
+            "backs-off",
+            "what failed waits in the queue of its failures, twice as long each time, and is denied after the last (§7)",
+        ),
         Property::within(
             "operations-end",
             "once all faults are healed, all that was begun ends within `progress`: there is no deadlock (§5.5)",
@@ -76,6 +96,8 @@ pub struct Monitor {
     overdue: BTreeSet<OpKey>,
     /// Of each queue that waits for a thread, how many operations do, and which queues had one since it waits.
     waiting: BTreeMap<Queue, (u32, BTreeSet<Queue>)>,
+    /// What workers make of it.
+    uses: Uses,
 }
 
 impl Monitor {
@@ -94,6 +116,7 @@ impl Monitor {
                 self.open.clear();
                 self.overdue.clear();
                 self.waiting.clear();
+                self.uses = Uses::default();
             }
             Event::Crashed => watch.reached("client-crashed"),
             Event::Healed if rules.params.progress > Span::ZERO => {
@@ -125,6 +148,7 @@ impl Monitor {
                 self.open.insert(*op, largest);
             }
             Observation::Ended(op) => {
+                self.uses.ended();
                 self.open.remove(op);
             }
             Observation::Looked(name, task) => {
@@ -143,6 +167,7 @@ impl Monitor {
             }
             Observation::Logged { op, ticket, now, atom } => {
                 self.judge(*op, *now, atom, rules, watch);
+                self.uses.logged(*now, atom, &self.due, rules, watch);
                 self.doubtful.insert(*ticket, (*op, atom.clone()));
             }
             Observation::Committed(ticket, counts) => self.committed(*ticket, counts, rules, watch),
@@ -159,12 +184,25 @@ impl Monitor {
                 }
             }
             Observation::Renewed(worker, name, now) => {
+                self.uses.renewed(*name, rules);
                 let lease = self.due.task(*name).and_then(|task| task.lease);
                 if lease.is_none_or(|lease| lease.worker != *worker || lease.until <= *now) {
                     watch.violated("renewed-in-time", format!("{worker:?} renews {name:?}, which has {lease:?}"));
                 }
             }
             Observation::Recovered(counters) => self.recovered(counters, rules, watch),
+            Observation::Leases(request, names) => self.uses.leases(request, names, watch),
+            Observation::Listed(listing, queues) => {
+                let sizes = self.due.queues().into_iter().map(|queue| {
+                    let (available, leased) = self.due.count(queue);
+                    (queue, available + leased)
+                });
+                let there = rules.listed(listing, sizes);
+                if there != *queues {
+                    watch.violated("lists-what-is-there", format!("{listing:?} gives {queues:?}, and fits {there:?}"));
+                }
+            }
+            Observation::Inspected(queue, flow) => self.uses.inspected(*queue, *flow, watch),
             Observation::Waits(queue) => self.waiting.entry(*queue).or_default().0 += 1,
             Observation::Admitted(queue) => self.admitted(*queue, watch),
         }
@@ -230,6 +268,7 @@ impl Monitor {
             watch.reached("two-workers");
         }
         self.due.apply(&atom);
+        uses::committed(&atom, &self.due, rules, watch);
         for (queue, counter) in counts {
             self.recount(*queue, counter, watch);
             let (_, leased) = self.due.count(*queue);

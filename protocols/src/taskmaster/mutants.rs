@@ -52,8 +52,29 @@ pub const COLLAPSES_INTO_LEASED: &str = "collapses-into-leased";
 pub const CAP_COUNTS_DURABLE: &str = "cap-counts-durable";
 /// Operations have threads in the order of their arrival.
 pub const FIRST_COME: &str = "first-come";
+/// Lists name queues of any name and size.
+pub const LISTS_ALL: &str = "lists-all";
+/// A lease returns tasks behind the PID that it is to end at.
+pub const FILTER_IGNORED: &str = "filter-ignored";
+/// A lease of several queues takes as many tasks of each.
+pub const COUNTS_EACH_QUEUE: &str = "counts-each-queue";
+/// A renewal begins the lease that is measured.
+pub const DURATION_FROM_RENEWAL: &str = "duration-from-renewal";
+/// A worker dequeues in one update and enqueues in another.
+pub const MOVES_IN_TWO: &str = "moves-in-two";
+/// A coordinator does not wait for the drain.
+pub const DRAIN_UNSEEN: &str = "drain-unseen";
+/// What failed is tried again at once.
+pub const BACKS_OFF_NOT: &str = "backs-off-not";
+/// What failed is tried for ever.
+pub const NEVER_DENIES: &str = "never-denies";
+/// An operation may be about several consistency groups.
+pub const CROSSES_GROUPS: &str = "crosses-groups";
 
-/// All of them.
+/// All of them. The explorer tries all but four:
+/// - `asks-once`: the worlds that it explores lose no message, so that what is asked once is answered;
+/// - `duration-from-renewal`: it saturates instants that are past, and measures no durations;
+/// - `backs-off-not`, `never-denies`: times as numbers in PIDs do not move on with its clock.
 pub const MUTANTS: &[Mutant] = &[
     Mutant::falls(
         REPLIES_UNORDERED,
@@ -116,4 +137,17 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     Mutant::falls(CAP_COUNTS_DURABLE, "the counting of leases in progress for the cap (§6.1)", "leased-within-cap"),
     Mutant::falls(FIRST_COME, "the turns of the queues where operations wait for threads (§6.2)", "queues-take-turns"),
+    Mutant::falls(LISTS_ALL, "the filters of a list by size and name (§4)", "lists-what-is-there"),
+    Mutant::falls(FILTER_IGNORED, "the maximum PID of a lease (§4)", "leases-as-asked"),
+    Mutant::falls(COUNTS_EACH_QUEUE, "the count of a lease over all of its queues (§3.6, §6.1)", "leases-as-asked"),
+    Mutant::falls(
+        DURATION_FROM_RENEWAL,
+        "the measuring of a lease from its acquisition, not from its last renewal (§3.5)",
+        "statistics-right",
+    ),
+    Mutant::falls(MOVES_IN_TWO, "the one update that moves a task to the next stage (§3.4, §3.6)", "in-one-stage"),
+    Mutant::falls(DRAIN_UNSEEN, "a coordinator's wait for its pipeline's drain (§7)", "drained-first"),
+    Mutant::falls(BACKS_OFF_NOT, "the time in the PID of what failed (§7)", "backs-off"),
+    Mutant::falls(NEVER_DENIES, "the denial after some number of failures (§7)", "backs-off"),
+    Mutant::falls(CROSSES_GROUPS, "the refusal of operations across consistency groups (§5.7)", "within-a-group"),
 ];

@@ -14,6 +14,7 @@ use super::locks::{Lock, Locks, Mode};
 use super::log::Log;
 use super::message::*;
 use super::recovery::Phase;
+use super::statistics::Statistics;
 use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
 use super::{TaskMaster, mutants};
 
@@ -33,6 +34,8 @@ pub struct Node {
     pub(super) assigned: BTreeMap<Queue, Pid>,
     pub(super) cache: Cache,
     pub(super) checkpoint: Checkpoint,
+    /// Nothing where `statistics` are not kept.
+    pub(super) statistics: Statistics,
     /// What the store has not answered, where it is to be asked again.
     pub(super) unanswered: BTreeMap<Question, Message>,
 }
@@ -85,6 +88,7 @@ impl Node {
             assigned: BTreeMap::new(),
             cache: Cache::default(),
             checkpoint: Checkpoint { left: rules.params.checkpoints, ..Checkpoint::default() },
+            statistics: Statistics::default(),
             unanswered: BTreeMap::new(),
         };
         node.read(None, Read::Minimum, rules, cx);
@@ -167,12 +171,12 @@ impl Node {
             return cx.mark("call heard twice");
         }
         match request {
-            Request::List(least) => {
-                let queues = self.counters.iter().filter(|(_, counter)| counter.size() >= i64::from(least.max(1)));
-                let names = queues.map(|(queue, _)| *queue).collect();
-                self.reply(key, Reply::Queues(names), cx);
-            }
+            Request::List(listing) => self.list(key, listing, rules, cx),
             Request::Inspect(queue) => self.inspect(key, queue, rules, cx),
+            request if rules.crosses_groups(&request) && !rules.has(mutants::CROSSES_GROUPS) => {
+                cx.mark("refused: it crosses groups");
+                self.reply(key, Reply::CrossesGroups, cx);
+            }
             request => {
                 cx.observe(Observation::Begun(key));
                 if !self.waits_for_thread(key, &request, rules, cx) {
@@ -330,7 +334,7 @@ impl Node {
     fn acknowledge(&mut self, ticket: Ticket, cx: &mut Context<'_, TaskMaster>) {
         let Some(pending) = self.log.pending.get(&ticket.number) else { return };
         let key = pending.op;
-        let leased = pending.atom.rows.keys().map(|row| row.name()).collect();
+        let leased = pending.atom.rows.iter().filter_map(|(row, task)| Some((row.name(), (*task)?.data))).collect();
         let Some(op) = self.ops.get_mut(&key) else { return };
         let is_new = op.round != ACKNOWLEDGED;
         let reply = if matches!(op.request, Request::Lease { .. }) { Reply::Leased(leased) } else { Reply::Done };

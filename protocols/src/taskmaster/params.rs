@@ -32,11 +32,16 @@ pub enum Workload {
     Lease,
     /// Of five operations the first four of a client's enqueue `batch` tasks, then each leases and dequeues as many.
     FillThenDrain,
-    /// Each enqueues one task: one time in `pids` the one that the others of its process enqueue in this round, too, else one of
-    /// its own (Figure 3).
+    /// Each enqueues one task: one time in `pids` the one that the others of its process enqueue, too, else one of its own (Figure 3).
     Collide,
     /// One client leases and dequeues, the others enqueue in queues of their own (Figure 6).
     Isolation,
+    /// A pipeline whose stages are the queues; what the last has done may go back to the first (§7).
+    Pipeline,
+    /// Tasks of which each waits for the drain of a pipeline (§7).
+    Coordination,
+    /// Conversions that may fail (§7).
+    BackOff,
 }
 
 /// Sizes.
@@ -75,6 +80,18 @@ pub struct Params {
     pub cache: u32,
     /// At most so many tasks are fetched by a refill at once. 1 or more.
     pub prefetch: u32,
+    /// From how many consistency groups queues are. 1 or more.
+    pub groups: u16,
+    /// Whether rates and lease durations are kept (§3.5).
+    pub statistics: bool,
+    /// After so many failures a conversion is denied (§7). 1 to 16.
+    pub tries: u32,
+    /// How long what has failed first waits; each time twice as long.
+    pub back_off: Span,
+    /// How long a coordinator waits before it looks again whether its pipeline has drained.
+    pub poll: Span,
+    /// How often it does.
+    pub polls: u32,
     /// At most so many tasks of a queue are leased at once (§6.1); 0: no bound.
     pub leased_max: u32,
     /// How often counters are written, 500ms in the paper (§5.3). 0s: `checkpoints` times, at any moment.
@@ -97,6 +114,11 @@ pub struct Params {
     /// Whether the explorer lets clients crash, too. A client that crashes forgets what it held, as one that gives up does.
     pub client_crashes: bool,
     /// Within so long of the healing of all faults, all that TaskMaster had begun before must have ended. 0s: it is not judged.
+    ///
+    /// It follows from the rest of a scenario. What was lost before is asked for again after `retry`; from then on a round trip to the
+    /// store takes two delays. A recovery takes five (it reads the minimum, fences it, scans, writes, begins its log), an operation
+    /// three (it reads, is logged, is applied), and at worst the operations that are open wait for each other: of each client the call
+    /// that it waits for, and those that it gave up during the longest outage, one in each `patience`. A test holds the scenarios to it.
     pub progress: Span,
 }
 
@@ -119,6 +141,12 @@ impl Default for Params {
             expiry_every: Span::ZERO,
             cache: 0,
             prefetch: 2,
+            groups: 1,
+            statistics: false,
+            tries: 3,
+            back_off: Span::millis(100),
+            poll: Span::millis(100),
+            polls: 20,
             leased_max: 0,
             threads_of_node: 0,
             random_read: Span::ZERO,
@@ -158,6 +186,18 @@ impl Family for TaskMaster {
         }
         if params.pids == 0 {
             return Err("pids 0: there is none to draw; 1 or more is possible".into());
+        }
+        if params.groups == 0 {
+            return Err("groups 0: each queue is of one; 1 or more is possible".into());
+        }
+        if !(1..=16).contains(&params.tries) {
+            return Err(format!("tries {}: 1 to 16 are possible", params.tries));
+        }
+        if params.workload == Workload::BackOff && u32::from(*clients) * params.operations > 256 {
+            return Err(
+                "workload back-off: at most 256 operations of all clients have PIDs of their own in one millisecond"
+                    .into(),
+            );
         }
         let processes = clients.div_ceil(params.threads.max(1));
         if params.threads > 0 && *queues < processes {

@@ -1,9 +1,11 @@
 //! What parameters and scripts are refused, and the pure parts. Whole runs are in `seedbed check taskmaster` and its scenarios.
 
-use seedbed_model::{Family, Mutants, Nonce, Span};
+use seedbed_model::{Family, Mutants, Nonce, Span, Stamp};
 
-use super::params::{Consistency, Params};
+use super::message::Listing;
+use super::params::{Consistency, Params, Workload};
 use super::task::{Atom, Counter, Delta, Pid, Queue, Row, Task, Ticket};
+use super::workers::{milliseconds, pid_of};
 use super::{TaskMaster, mutants};
 
 fn refused(params: Params) -> String {
@@ -28,6 +30,11 @@ fn parameters_that_make_no_sense_are_refused_with_what_would_be_right() {
         (Params { checkpoint: Span::secs(1), checkpoints: 1, ..Params::default() }, "leave it out"),
         (Params { patience: Span::secs(1), give_ups: 1, ..Params::default() }, "leave it out"),
         (Params { tasks: "0:+".into(), ..Params::default() }, "0:1"),
+        (Params { groups: 0, ..Params::default() }, "1 or more"),
+        (Params { tries: 0, ..Params::default() }, "1 to 16"),
+        (Params { workload: Workload::BackOff, clients: 30, ..Params::default() }, "at most 256"),
+        (script("list 1 ["), "no regular expression"),
+        (script("coordinate 17"), "1 to 16"),
         (script("enqueue 0:+"), "fifo = true"),
         (script("enqueue 0"), "queue:pid"),
         (script("enqueue 0:x"), "no number"),
@@ -76,4 +83,26 @@ fn an_atom_counts_what_its_rows_become() {
     let delta = |available, last| Delta { available, leased: 0, last: Pid(last) };
     assert_eq!(atom.deltas[&Queue(0)], delta(-1, 0));
     assert_eq!(atom.deltas[&Queue(1)], delta(1, 1));
+}
+
+/// "Returned queues can be filtered by several properties including queue length and name regular expression" (§4).
+#[test]
+fn a_list_is_of_whole_names_and_of_queues_that_are_not_empty() {
+    let rules = TaskMaster::build(&Params { groups: 2, ..Params::default() }, Mutants::none()).expect("it is built");
+    let sizes = [(Queue(0), 5), (Queue(1), 0), (Queue(2), 1), (Queue(3), 9), (Queue(30), 9)];
+    let listed = |pattern: Option<&str>, least, most| {
+        let listing = Listing { pattern: pattern.map(str::to_owned), least, most };
+        rules.listed(&listing, sizes.into_iter()).iter().map(|queue| queue.0).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(None, 0, 0), [0, 2, 3, 30]);
+    assert_eq!(listed(Some("[0-9]*#3"), 1, 0), [3], "30 is no match of the whole name");
+    assert_eq!(listed(Some("0#.*"), 2, 0), [0, 30]);
+    assert_eq!(listed(None, 5, 2), [0, 3]);
+}
+
+#[test]
+fn a_later_time_is_a_later_pid() {
+    let at = |seconds: i64| pid_of(Stamp::of_clock(seconds * 1_000_000_000), 255);
+    assert!(at(1) < at(2));
+    assert_eq!(milliseconds(at(2)), 2000);
 }

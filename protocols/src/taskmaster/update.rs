@@ -108,6 +108,9 @@ impl Node {
                 self.end(key, rules, cx);
             }
             Ok(after) => {
+                if rules.params.statistics {
+                    self.count_update(&update, &before, &after, rules, cx);
+                }
                 let mut atom = Atom::default();
                 for (row, task) in after {
                     if before[&row] != task {
@@ -174,11 +177,43 @@ impl Node {
         Ok(after)
     }
 
+    /// For the statistics.
+    fn count_update(
+        &mut self,
+        update: &Update,
+        before: &BTreeMap<Row, Option<Task>>,
+        after: &BTreeMap<Row, Option<Task>>,
+        rules: &TaskMaster,
+        cx: &mut Context<'_, TaskMaster>,
+    ) {
+        let now = cx.clock();
+        update.dequeues.iter().for_each(|name| self.statistics.dequeued(*name, now));
+        if rules.has(mutants::DURATION_FROM_RENEWAL) {
+            update.renews.iter().for_each(|name| self.statistics.begins(*name, now));
+        }
+        let names: BTreeSet<Name> =
+            update.enqueues.iter().map(|(queue, pid, _)| (*queue, pid.unwrap_or_default())).collect();
+        for name in names {
+            let row = self.row(name, rules);
+            let found = match update.dequeues.contains(&name) {
+                true => before[&row].and_then(Task::done),
+                false => before[&row],
+            };
+            let is_noted = |task: Option<Task>| task.map(|task| task.again.is_some());
+            if is_noted(found) != is_noted(after[&row]) {
+                self.statistics.enqueued(name.0);
+            }
+        }
+    }
+
     /// The queue begins a new generation.
     pub(super) fn delete(&mut self, key: OpKey, queue: Queue, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         let counter = self.counters.get(&queue).copied().unwrap_or_default();
         let delta = Delta { available: -counter.available, leased: -counter.leased, last: Pid(0) };
         let atom = Atom { deltas: BTreeMap::from([(queue, delta)]), deleted: Some(queue), ..Atom::default() };
+        if rules.params.statistics {
+            self.statistics.deleted(queue);
+        }
         self.append(key, atom, rules, cx);
     }
 }

@@ -5,7 +5,8 @@
 //! - `lease 0 1 x2 <=5`: two tasks of queues 0 and 1, none behind 5
 //! - `work 0 x2 >1`: the same, and what was leased is dequeued, and enqueued in queue 1
 //! - `finish`, `renew`: what was leased is dequeued, or renewed
-//! - `delete 0`, `list 1`, `inspect 0`: deletes queue 0; lists queues of 1 task or more; statistics of queue 0
+//! - `delete 0`, `list 1 0#.*`, `inspect 0`: deletes queue 0; lists queues of 1 task or more with such names; statistics of queue 0
+//! - `coordinate 2`: leases a task of queue 0, enqueues two in queue 1, waits until it has drained, and moves on to queue 2
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -13,9 +14,11 @@ use std::str::FromStr;
 use seedbed_model::{NodeId, OpId};
 
 use super::TaskMaster;
-use super::message::{Operation, Request, Update};
+use super::message::{Listing, Operation, Outcome, Request, Update};
+use super::naming::pattern;
 use super::params::{Params, Workload};
 use super::task::{Name, Pid, Queue};
+use super::workers::{COORDINATION, PIPELINE, QUERIES_MAX};
 
 /// What the `index`-th client does.
 ///
@@ -63,9 +66,13 @@ fn operation(data: u32, text: &str) -> Result<Operation, String> {
         "renew" => Ok(Operation::Renew),
         "delete" => Ok(Operation::Call(Request::Delete(Queue(one("a queue")?)))),
         "inspect" => Ok(Operation::Call(Request::Inspect(Queue(one("a queue")?)))),
-        "list" => Ok(Operation::Call(Request::List(u32::from(one("the least size")?)))),
+        "list" => list(words).map(|listing| Operation::Call(Request::List(listing))),
+        "coordinate" => match u32::from(one("how many tasks")?) {
+            count @ 1..=QUERIES_MAX => Ok(Operation::Coordinate(count)),
+            _ => Err(format!("`{text}`: 1 to {QUERIES_MAX} tasks are possible")),
+        },
         _ => Err(format!(
-            "`{text}` is no operation; known: enqueue Q:P…, lease Q… xN <=P, work Q… xN >Q, finish, renew, delete Q, list N, inspect Q"
+            "`{text}` is no operation; known: enqueue Q:P…, lease Q… xN <=P, work Q… xN >Q, finish, renew, delete Q, list N NAMES, inspect Q, coordinate N"
         )),
     }
 }
@@ -88,6 +95,17 @@ fn lease(words: &[&str]) -> Result<(Request, Option<Queue>), String> {
         return Err("a lease is of one queue or more, and of one task or more: lease 0 x1".into());
     }
     Ok((Request::Lease { queues, count, most }, next))
+}
+
+/// The least size, and a regular expression.
+fn list(words: &[&str]) -> Result<Listing, String> {
+    let (least, names) = match words {
+        [least] => (least, None),
+        [least, names] => (least, Some((*names).to_owned())),
+        _ => return Err("a list is of queues of a least size, and of names: list 1 0#.*".into()),
+    };
+    names.as_deref().map(pattern).transpose()?;
+    Ok(Listing { pattern: names, least: number(least)?, most: 0 })
 }
 
 fn task(word: &str) -> Result<(Queue, Option<Pid>), String> {
@@ -117,6 +135,9 @@ impl TaskMaster {
             Workload::Collide => self.collide(index, op, own, draw),
             Workload::Isolation if index == 0 => Operation::Work(self.lease_of(own, draw), None),
             Workload::Isolation => self.enqueue(index, op, own, draw),
+            Workload::Pipeline => self.stage(index, op, own, draw),
+            Workload::Coordination => self.coordinated(index, op, draw),
+            Workload::BackOff => self.conversion(index, op, draw),
         }
     }
 
@@ -137,16 +158,52 @@ impl TaskMaster {
         Request::Lease { queues, count: self.params.batch, most: None }
     }
 
-    /// The others' PIDs are below those that are a client's own.
+    /// The first PID is the one that collides.
     fn collide(&self, index: u16, op: OpId, own: Own, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
         let Params { pids, operations, .. } = self.params;
         let queue = own.queue(draw(own.count));
         let pid = match draw(pids) {
-            0 => op.0,
-            _ => (u32::from(index) + 1) * operations + op.0,
+            0 => 0,
+            _ => 1 + u32::from(index) * operations + op.0,
         };
         let enqueues = vec![(queue, Some(Pid(pid + 1)), op.0)];
         Operation::Call(Request::Update(Update { enqueues, ..Update::default() }))
+    }
+
+    /// "The new unique links found on a given page are fed back into the fetching stage and the cycle continues" (§7).
+    fn stage(&self, index: u16, op: OpId, own: Own, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        if draw(4) == 0 {
+            let Operation::Call(Request::Update(mut update)) = self.enqueue(index, op, own, &mut |_| 0) else {
+                unreachable!("it enqueues")
+            };
+            update.enqueues.iter_mut().for_each(|(queue, ..)| *queue = Queue(0));
+            return Operation::Call(Request::Update(update));
+        }
+        let stage = draw(own.count);
+        let is_last = stage + 1 == own.count;
+        let next = if !is_last { Some(Queue(stage as u16 + 1)) } else { (draw(4) == 0).then_some(Queue(0)) };
+        let request =
+            Request::Lease { queues: BTreeSet::from([Queue(stage as u16)]), count: self.params.batch, most: None };
+        Operation::Work(request, next)
+    }
+
+    /// Clients in turn coordinate and do the pipeline's work.
+    fn coordinated(&self, index: u16, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        let pid = Pid(op.0 * u32::from(self.params.clients) + u32::from(index) + 1);
+        let enqueues = vec![(COORDINATION, Some(pid), 0)];
+        match (index % 2, draw(4)) {
+            (0, 0) => Operation::Call(Request::Update(Update { enqueues, ..Update::default() })),
+            (0, _) => Operation::Coordinate(1 + draw(3)),
+            _ => Operation::Work(Request::Lease { queues: BTreeSet::from([PIPELINE]), count: 2, most: None }, None),
+        }
+    }
+
+    /// Two conversions in three fail.
+    fn conversion(&self, index: u16, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        if draw(4) == 0 {
+            return Operation::Submit(op.0 * u32::from(self.params.clients) + u32::from(index));
+        }
+        Operation::Convert(if draw(3) < 2 { Outcome::Fails } else { Outcome::Succeeds })
     }
 
     fn drawn(&self, node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
@@ -170,7 +227,10 @@ impl TaskMaster {
             11..=12 => Operation::Finish,
             13 => Operation::Renew,
             14 if draw(4) == 0 => Operation::Call(Request::Delete(queue(draw))),
-            14 => Operation::Call(Request::List(1)),
+            14 => {
+                let pattern = (draw(2) == 0).then(|| "[0-9]+#[0-9]*[02468]".to_owned());
+                Operation::Call(Request::List(Listing { pattern, least: 1, most: draw(3) }))
+            }
             _ => Operation::Call(Request::Inspect(queue(draw))),
         }
     }

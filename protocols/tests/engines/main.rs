@@ -11,6 +11,7 @@ mod moments;
 mod names;
 mod paxos_group;
 mod searches;
+mod taskmaster;
 mod walk;
 mod walks;
 mod zab;
