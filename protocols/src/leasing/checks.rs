@@ -131,7 +131,10 @@ impl Params {
             }
         }
         if self.ttl > Span::ZERO && self.application == Application::LiveMesh {
-            return Err(format!("ttl {} in the chain of three services, whose clients refresh nothing: ttl = \"0s\"", self.ttl));
+            return Err(format!(
+                "ttl {} in the chain of three services, whose clients refresh nothing: ttl = \"0s\"",
+                self.ttl
+            ));
         }
         if self.ttl > Span::ZERO && self.application == Application::Queue && self.retry_limit == Span::ZERO {
             return Err("a queue that expired is asked for until retries end: retry-limit = \"300s\"".into());

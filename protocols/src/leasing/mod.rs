@@ -64,7 +64,11 @@
 //! - (CA7) a recall that gets no answer is waited for until the margin ends;
 //! - (CA8) the log is truncated by length, or by age in periods of `log-age`; who knows an edition before it gets a snapshot, and compares
 //!   (`truncated-without-snapshot`, `no-snapshot-diff`);
-//! - (C7) adaptive load management works in rounds of `balance`, from what each Owner reported last in the round;
+//! - (C7) adaptive load management works in rounds of `balance`, from what each Owner reported last in the round
+//!   (`load-ignored`, `total-not-kept`);
+//! - (P4) ranges of arbitrary keys in their order are runs of keys, dealt out to the live Owners in runs (`order-ignored`);
+//! - (§2.3.2) that no lease ends for messages that cross again and again is a matter of chance, so it is promised where nobody
+//!   fails and nothing is lost, `calm`, and judged in the simulator alone (`same-back-off`);
 //! - a partitioner drives the assignment or none does; safety hangs on it in no case (`partitioner-overlaps`).
 
 mod apps;

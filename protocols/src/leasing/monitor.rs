@@ -310,7 +310,8 @@ impl Monitor {
         from: Option<Generation>,
         watch: &mut Watch<'_>,
     ) {
-        let of_state = |from| self.lives.get(&range).filter(|life| life.generation == from).map_or(from, |life| life.since);
+        let of_state =
+            |from| self.lives.get(&range).filter(|life| life.generation == from).map_or(from, |life| life.since);
         let since = from.map_or(generation, of_state);
         let Some(before) = self.lives.insert(range, Life { generation, holder: Some(node), since }) else { return };
         match before.holder {
@@ -342,7 +343,8 @@ impl Monitor {
         let Some(told) = self.told.get(&(lookup, range)) else { return };
         let lives = |life: &Life| life.generation == generation && life.since <= *told && life.holder.is_some();
         if self.lives.get(&range).is_some_and(lives) {
-            let words = format!("{lookup:?} tells of a loss of {range:?}, {told:?}, whose state is there at {generation:?}");
+            let words =
+                format!("{lookup:?} tells of a loss of {range:?}, {told:?}, whose state is there at {generation:?}");
             watch.violated(NO_FALSE_ALARM, words);
         }
     }

@@ -267,7 +267,10 @@ mod tests {
         let ordered = Ordered { ranges: 10, owners: (1..=4).map(NodeId).collect(), by_turns: false };
         let placed = |live: &[u16]| -> Vec<u16> {
             let is_live = |owner: NodeId| live.contains(&owner.0);
-            (0..10).filter_map(|range| ordered.owner_of(RangeId(range), &mut { is_live })).map(|owner| owner.0).collect()
+            (0..10)
+                .filter_map(|range| ordered.owner_of(RangeId(range), &mut { is_live }))
+                .map(|owner| owner.0)
+                .collect()
         };
         assert_eq!(placed(&[1, 2, 3, 4]), [1, 1, 1, 2, 2, 3, 3, 3, 4, 4]);
         assert_eq!(placed(&[2, 4]), [2, 2, 2, 2, 2, 4, 4, 4, 4, 4]);

@@ -22,7 +22,8 @@ impl Leasing {
     pub(super) fn is_unchecked(&self, operation: Operation) -> bool {
         let lists_unchecked = self.params.fixed_subscriptions || self.mutants.has(PUBLISH_UNCHECKED);
         let is_publication = matches!(operation, Operation::Publish(..));
-        (lists_unchecked && is_publication) || (self.params.application == Application::RssProcessor && !self.mutants.has(RSS_CHECKED))
+        (lists_unchecked && is_publication)
+            || (self.params.application == Application::RssProcessor && !self.mutants.has(RSS_CHECKED))
     }
 
     /// What a server asks of another pool's about what was put or published.

@@ -52,6 +52,12 @@
 //! - *a queue remembers under which lease its client subscribed*, so that whichever server has the queue finds whether that
 //!   was lost: by the news, when the client connects, and when the queue came from another server (`notice-not-queued`);
 //! - *a document's version is what was written last*, so that no version comes again after a loss (`version-unchecked`);
+//! - *a frontend that ends its retries says that nothing came of it, not that nothing was done*: what it asked may be under
+//!   way still (`retries-for-ever`);
+//! - *an asynchronous check answers for the moment of its upcall*, and what it covers is exposed in that step. An answer for the
+//!   moment of the call would cover what is exposed after the lease (`answer-of-the-call`);
+//! - *a value, a subscription or a queue lives on with each put, subscription, connection or taking out that its client asks
+//!   for*; who does not ask in time has left, and is owed nothing (`refresh-forgotten`);
 //! - *a document expires its time to live after its server last did an update or a refresh* (`refresh-forgotten`), and
 //!   after a move, which counts anew. To its clients that is one more delete of the demonic client's;
 //! - the task first runs a whole period after a grant: who had the range before may have run it just now (`task-at-grant`).

@@ -173,7 +173,8 @@ impl Quorums {
             Event::Responded(_, Answer::Got(got)) => {
                 let due = self.getting.remove(&node);
                 if let Some((name, value)) = due.filter(|(_, value)| got.is_none_or(|got| got < *value)) {
-                    let words = format!("{node:?} gets {got:?} of {name:?}, of which a quorum has stored {value:?} before");
+                    let words =
+                        format!("{node:?} gets {got:?} of {name:?}, of which a quorum has stored {value:?} before");
                     watch.violated(QUORUM_NEWEST, words);
                 }
             }

@@ -11,8 +11,8 @@ use super::message::{Answer, Cargo, Content, Item, Key, Operation, Recipient, Re
 use super::{Cx, Server};
 use crate::leasing::message::{Generation, Message, RangeId};
 use crate::leasing::{
-    ANSWER_OF_THE_CALL, ANY_LEASE_NUMBER, DONE_AGAIN, Leasing, NO_FINAL_CHECK, NO_FIRST_CHECK, Observation, Owner, STATE_LEFT_BEHIND,
-    STORED_UNCHECKED, Timer,
+    ANSWER_OF_THE_CALL, ANY_LEASE_NUMBER, DONE_AGAIN, Leasing, NO_FINAL_CHECK, NO_FIRST_CHECK, Observation, Owner,
+    STATE_LEFT_BEHIND, STORED_UNCHECKED, Timer,
 };
 
 /// What a server has of a key.

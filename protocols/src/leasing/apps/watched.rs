@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use seedbed_model::history::{Configurations, Specification};
 use seedbed_model::{Canonical, Data, Event, NodeId, OpId, Property, Span, Watch};
 
-use super::{Application, replicas};
 use super::deliveries::{self, Deliveries};
 use super::message::{Answer, Entry, Key, Operation, Value};
 use super::replicas::Quorums;
 use super::soft::{Soft, SoftDocument, SoftQueue, Written};
+use super::{Application, replicas};
 use crate::leasing::message::{Generation, RangeId};
 use crate::leasing::{Leasing, Observation};
 
@@ -301,20 +301,14 @@ impl Leasing {
 
 /// Whether it asks for what is under its key to live on.
 fn refreshes(operation: Operation) -> bool {
-    match operation {
-        Operation::Update(_) | Operation::Refresh(_) | Operation::Put(..) => true,
-        Operation::Subscribe(_) | Operation::Connect(..) | Operation::Dequeue(..) => true,
-        _ => false,
-    }
+    let updates = matches!(operation, Operation::Update(_) | Operation::Refresh(_) | Operation::Put(..));
+    updates || matches!(operation, Operation::Subscribe(_) | Operation::Connect(..) | Operation::Dequeue(..))
 }
 
 /// Whether the answer says that it does.
 fn is_refreshed(answer: Answer) -> bool {
-    match answer {
-        Answer::Updated | Answer::Refreshed(true) | Answer::Put => true,
-        Answer::Subscribed | Answer::Connected | Answer::Dequeued(_) => true,
-        _ => false,
-    }
+    let is_updated = matches!(answer, Answer::Updated | Answer::Refreshed(true) | Answer::Put);
+    is_updated || matches!(answer, Answer::Subscribed | Answer::Connected | Answer::Dequeued(_))
 }
 
 /// What clients see of each key.
