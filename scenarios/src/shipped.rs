@@ -131,7 +131,6 @@ pub fn shipped() -> Registry {
                 "contested",
                 "election",
                 "elections",
-                "epoch-late",
                 "lan-takeover",
                 "late-observers",
                 "leader-crash",
@@ -143,7 +142,8 @@ pub fn shipped() -> Registry {
                 "slow-disks",
                 "slow-snapshots",
                 "steady",
-                "torn-tails"
+                "torn-tails",
+                "unsynced-epoch"
             ],
             experiments["broadcast"]
         ))
@@ -158,11 +158,11 @@ pub fn shipped() -> Registry {
                 "locks",
                 "lost-packets",
                 "message-broker",
-                "orphans",
                 "recipes",
                 "restless",
                 "server-crash",
                 "sessions",
+                "sessions-orphaned",
                 "zab-crashes",
                 "zab-sessions"
             ],
