@@ -142,7 +142,6 @@ pub fn shipped() -> Registry {
                 "contested",
                 "election",
                 "elections",
-                "epoch-late",
                 "lan-takeover",
                 "late-observers",
                 "leader-crash",
@@ -154,7 +153,8 @@ pub fn shipped() -> Registry {
                 "slow-disks",
                 "slow-snapshots",
                 "steady",
-                "torn-tails"
+                "torn-tails",
+                "unsynced-epoch"
             ],
             experiments["broadcast"]
         ))
@@ -169,11 +169,11 @@ pub fn shipped() -> Registry {
                 "locks",
                 "lost-packets",
                 "message-broker",
-                "orphans",
                 "recipes",
                 "restless",
                 "server-crash",
                 "sessions",
+                "sessions-orphaned",
                 "zab-crashes",
                 "zab-sessions"
             ],
