@@ -114,9 +114,7 @@ pub fn judge<P: Protocol>(protocol: &P, tapes: &[Tape]) -> Result<Judged, String
         Some((at, format!("by the tape it did `{}`, in the replay `{}`", was.join("; "), is.join("; "))))
     });
     let names = protocol.nodes();
-    let told = |at: usize| {
-        joined.script.steps.get(at).map_or(String::new(), |step| moves::text_of(&step.what, &names))
-    };
+    let told = |at: usize| joined.script.steps.get(at).map_or(String::new(), |step| moves::text_of(&step.what, &names));
     let drift = drift.map(|(at, why)| (at, format!("`{}`: {why}", told(at))));
     let steps = joined.does.iter().flatten().count();
     let fell = exact.replayed.violations.into_iter().map(|fell| (fell.property, fell.detail)).collect();
