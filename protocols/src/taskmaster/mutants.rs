@@ -94,7 +94,11 @@ pub const MUTANTS: &[Mutant] = &[
         "a log of its own for each incarnation: what lies behind a gap is left for good (TA3)",
         "nothing-comes-back",
     ),
-    Mutant::falls(LOG_UNFENCED, "the taking over of the minimum ticket before the log is read (TA4)", "counters-exact"),
+    Mutant::falls(
+        LOG_UNFENCED,
+        "the taking over of the minimum ticket before the log is read (TA4)",
+        "prefix-recovered",
+    ),
     Mutant::falls(
         TRIMS_AHEAD,
         "the trimming of the log up to minimum tickets alone that are durable",
