@@ -72,7 +72,7 @@ const ZAB: &str = include_str!("../clusters/zab.toml");
 const ZOOKEEPER: &str = include_str!("../clusters/zookeeper.toml");
 
 /// Every CI run tries a few; with `--ignored` many more.
-const FEW: std::ops::Range<u64> = 0..5;
+const FEW: std::ops::Range<u64> = 0..3;
 const MANY: std::ops::Range<u64> = 0..200;
 
 fn leasing_holds(seeds: std::ops::Range<u64>) {
