@@ -333,7 +333,7 @@ fn judge_log(registry: &Registry, file: &str, text: &str, console: &mut Console<
 fn replay_cluster(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     let folder = Path::new(&args.what);
     let file = folder.join(taped::FILE);
-    let refused = |why: String| BadInput::file(&file.display().to_string(), why);
+    let refused = |why: String| BadInput::file(file.display().to_string(), why);
     let cluster = taped::cluster(folder)?;
     let face = registry.entry(&cluster.protocol).map_err(|error| refused(error.to_string()))?.face.as_ref();
     let own = Setup { params: cluster.params, mutants: cluster.mutants, history: None };
