@@ -32,7 +32,6 @@ pub fn shipped() -> Registry {
             check,
             [
                 "asymmetric",
-                "calm",
                 "churn",
                 "clock-beyond-bound",
                 "datacenter",

@@ -179,13 +179,6 @@ pub enum Observation {
         /// How many of its requests are there now.
         count: u16,
     },
-    /// An Owner no longer holds the range, whose lease has ended by its time where none may.
-    Lapsed {
-        /// Which.
-        range: RangeId,
-        /// Under which generation.
-        generation: Generation,
-    },
     /// The leader gives virtual nodes from Owner to Owner, and they are so many.
     Rebalanced(u32),
 }

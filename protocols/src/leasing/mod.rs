@@ -67,8 +67,8 @@
 //! - (C7) adaptive load management works in rounds of `balance`, from what each Owner reported last in the round
 //!   (`load-ignored`, `total-not-kept`);
 //! - (P4) ranges of arbitrary keys in their order are runs of keys, dealt out to the live Owners in runs (`order-ignored`);
-//! - (§2.3.2) that no lease ends for messages that cross again and again is a matter of chance, so it is promised where nobody
-//!   fails and nothing is lost, `calm`, and judged in the simulator alone (`same-back-off`);
+//! - (CG6, §2.3.2) that messages do not cross again and again until a lease ends is a matter of chance, by a random back-off, and
+//!   no property: [`crate::seqpair`] judges the back-off by what comes of it (`no-back-off`);
 //! - a partitioner drives the assignment or none does; safety hangs on it in no case (`partitioner-overlaps`).
 
 mod apps;
@@ -177,8 +177,7 @@ enum BackOff {
 impl Leasing {
     /// "After either party drops a racing message, it waits for a random backoff" (§2.3.2): perhaps for no time.
     fn backs_off(&self, owner: NodeId, cx: &mut Context<'_, Self>) -> BackOff {
-        let same = self.mutants.has(SAME_BACK_OFF) && self.params.back_off_slots > 1;
-        match if same { 1 } else { cx.choose(self.params.back_off_slots) } {
+        match cx.choose(self.params.back_off_slots) {
             0 => BackOff::Over,
             slot => {
                 cx.set(Timer::BackOff(owner), self.params.back_off * u64::from(slot));
@@ -267,10 +266,7 @@ impl Protocol for Leasing {
     fn lapsed(&self, _: NodeId, state: &State, timer: &Timer) -> Option<Observation> {
         match (state, timer) {
             (State::Owner(owner), Timer::Lease(range)) => {
-                owner.generation(*range).map(|generation| match self.params.calm {
-                    true => Observation::Lapsed { range: *range, generation },
-                    false => Observation::Lost { range: *range, generation },
-                })
+                owner.generation(*range).map(|generation| Observation::Lost { range: *range, generation })
             }
             (State::Manager(manager), Timer::Lead) => {
                 let ends = manager.is_in_office() && !self.mutants.has(OLD_LEADER_SERVES);

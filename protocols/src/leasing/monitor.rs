@@ -20,7 +20,6 @@ const CLEAN_MIGRATION: &str = "clean-migration";
 const NO_FALSE_ALARM: &str = "no-false-alarm";
 const ONE_LEADER: &str = "one-leader";
 const IN_ORDER: &str = "in-order";
-const CALM: &str = "no-lease-ends-in-calm";
 const VIRTUAL_NODES_KEPT: &str = "virtual-nodes-kept";
 const NOTIFICATION: &str = "recovery-notification";
 
@@ -84,11 +83,6 @@ pub(super) fn properties() -> Vec<Property> {
             "where ranges split, no Lookup tells of the loss of what it knew and is held still (Centrifuge §2.2, Figure 4)",
         ),
         Property::always(ONE_LEADER, "no two Manager servers lead at one instant (Centrifuge §2.1.1, PRS §4.4)"),
-        Property::always(
-            CALM,
-            "where no message is lost and nobody fails, no lease ends but by a recall, however often messages cross \
-             (Centrifuge §2.3.2)",
-        ),
         Property::always(
             VIRTUAL_NODES_KEPT,
             "adaptive load management keeps the number of virtual nodes in Centrifuge (§2.1.2)",
@@ -171,9 +165,6 @@ impl Leasing {
             Event::Observed(Observation::Deposed) => monitor.leader = monitor.leader.filter(|leader| *leader != node),
             Event::Observed(Observation::Disconnected) => monitor.disconnect(node, watch),
             Event::Observed(Observation::Had(feature)) => self.have(monitor, node, *feature, watch),
-            Event::Observed(Observation::Lapsed { range, generation }) => {
-                watch.violated(CALM, format!("the lease of {range:?} at {node:?} ends by its time, {generation:?}"));
-            }
             Event::Observed(Observation::Rebalanced(total)) => {
                 let right = u32::from(self.params.owners) * self.params.virtual_nodes;
                 if *total != right {

@@ -92,8 +92,6 @@ pub const TASK_AT_GRANT: &str = "task-at-grant";
 /// A server asks the upcalls, and not the library, whether a task is its own.
 pub const TASK_BY_UPCALL: &str = "task-by-upcall";
 
-/// Both ends wait for the same time after a race.
-pub const SAME_BACK_OFF: &str = "same-back-off";
 /// The leader does not look at what Owners report of their loads.
 pub const LOAD_IGNORED: &str = "load-ignored";
 /// What an Owner above the mean gives up nobody gets, in Centrifuge too.
@@ -289,11 +287,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         TASK_BY_UPCALL,
         "the asking of the library before the task begins (PRS §2.2: \"the upcall by itself does not guarantee strong consistency\")",
         Outcome::Falls("once-a-period"),
-    ),
-    mutant(
-        SAME_BACK_OFF,
-        "the randomness of \"a random backoff\" after a race (§2.3.2), by which the next messages do not cross again",
-        Outcome::Falls("no-lease-ends-in-calm"),
     ),
     mutant(
         LOAD_IGNORED,

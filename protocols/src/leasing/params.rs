@@ -108,9 +108,6 @@ pub struct Params {
     /// How long after the sending of the last poll that was answered a Lookup gives up and declares everything lost
     /// (PRS §2.1; the paper states no figure). More than `poll`.
     pub contact: Span,
-    /// Whether no lease may end but by a recall, as in a run without faults and losses, however often messages cross
-    /// (Centrifuge §2.3.2).
-    pub calm: bool,
     /// After a race a node waits for this times a random whole number below `back-off-slots`. More than a round trip, so
     /// that nodes in different slots do not race again.
     pub back_off: Span,
@@ -196,7 +193,6 @@ impl Default for Params {
             renew: Span::secs(15),
             poll: Span::secs(30),
             contact: Span::secs(75),
-            calm: false,
             back_off: Span::secs(3),
             back_off_slots: 4,
             owner_shortest: Ratio::new(12, 13),

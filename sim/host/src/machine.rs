@@ -170,7 +170,7 @@ impl<P: Protocol> Machine<P> {
 
 /// A number below `count`. A bias below one in 2^32 is of no matter here.
 fn below(draws: &mut ChaCha8Rng, count: u64) -> u64 {
-    (u128::from(draws.next_u64()) * u128::from(count) >> 64) as u64
+    ((u128::from(draws.next_u64()) * u128::from(count)) >> 64) as u64
 }
 
 /// What a panic says.

@@ -65,7 +65,7 @@ struct Mutations {
 
 impl Mutations {
     fn below(&mut self, count: usize) -> usize {
-        (u128::from(self.draws.next_u64()) * count.max(1) as u128 >> 64) as usize
+        ((u128::from(self.draws.next_u64()) * count.max(1) as u128) >> 64) as usize
     }
 
     /// A few bytes changed, taken out, doubled, or the end cut off.

@@ -162,7 +162,7 @@ impl Running {
     }
 
     fn draw(&mut self, span: Span) -> u64 {
-        (u128::from(self.draws.next_u64()) * (u128::from(span.0) + 1) >> 64) as u64
+        ((u128::from(self.draws.next_u64()) * (u128::from(span.0) + 1)) >> 64) as u64
     }
 
     fn start(&mut self, node: usize) -> io::Result<()> {

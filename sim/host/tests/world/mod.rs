@@ -106,7 +106,7 @@ struct World<P: Protocol> {
 
 pub async fn campaign<P: Protocol>(campaign: Campaign<P>, seed: u64) -> Outcome {
     let mut draws = ChaCha8Rng::seed_from_u64(seed);
-    let mut draw = move |count: u64| (u128::from(draws.next_u64()) * u128::from(count) >> 64) as u64;
+    let mut draw = move |count: u64| ((u128::from(draws.next_u64()) * u128::from(count)) >> 64) as u64;
     let names = campaign.protocol.nodes();
     let places: Vec<place::Place> = (0..names.len()).map(place::Place::new).collect();
     let mut world = World {
