@@ -148,8 +148,7 @@ fn a_million_inputs() {
     let protocol = Leasing::build(&Default::default(), Mutants::none()).expect("the defaults");
     for _ in 0..200_000 {
         let line = &samples.lines[mutations.below(samples.lines.len())];
-        let mut bytes = mutations.of(line.as_bytes());
-        bytes.push(b'\n');
+        let bytes = [mutations.of(line.as_bytes()), vec![b'\n']].concat();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let lines = bounded(&bytes, |_| read(&text, |line| serde_json::from_str(line)));
         match lines {
