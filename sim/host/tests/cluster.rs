@@ -41,7 +41,7 @@ fn leasing_is_killed_and_replays_as_it_was() {
 }
 
 #[test]
-#[ignore = "two minutes of kills: part of the full run"]
+#[ignore = "four minutes of kills: .ci/run --full, in its step sweeps"]
 fn leasing_holds_through_two_minutes_of_kills() {
     for transport in ["tcp", "udp"] {
         let told = holds("leasing", "120s", &["--kill-every", "3s", "--down", "2s", "--transport", transport]);
@@ -50,7 +50,7 @@ fn leasing_holds_through_two_minutes_of_kills() {
 }
 
 #[test]
-#[ignore = "a minute: part of the full run"]
+#[ignore = "a minute: .ci/run --full, in its step sweeps"]
 fn every_protocol_runs() {
     for protocol in
         ["fatlease", "zab", "manager-group", "zookeeper", "taskmaster", "seqpair", "register", "paxos", "echo"]

@@ -1,6 +1,6 @@
 //! A world of hosts, in madsim or on this machine's sockets, in which nodes are killed and restarted.
 
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, reason = "each test that has this module uses a part of it")]
 
 use std::collections::BTreeMap;
 use std::future::Future;
