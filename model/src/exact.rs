@@ -170,8 +170,8 @@ impl<P: Protocol> Playback<P> {
     }
 }
 
-/// What a panic says.
-fn words(payload: &(dyn std::any::Any + Send)) -> String {
+/// What a panic says, for whoever catches one.
+pub fn words(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".into())
 }

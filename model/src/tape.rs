@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::NodeClock;
-use crate::exact::{ExactScript, ExactStep, Move, Playback};
+use crate::exact::{ExactReplayed, ExactScript, ExactStep, Move, Playback};
 use crate::host::{Kept, Local};
 use crate::moves;
 use crate::name::{NodeId, Stream};
@@ -352,12 +352,14 @@ impl<P: Protocol> Joining<'_, P> {
     }
 }
 
-/// The first step in which the replay did something else than the tapes say: its place, what they say, what was done.
-pub fn first_difference<P: Protocol>(
-    joined: &Joined<P>,
-    does: &[Vec<String>],
-) -> Option<(usize, Vec<String>, Vec<String>)> {
-    let pairs = joined.does.iter().zip(does).enumerate();
-    let differs = pairs.filter_map(|(index, (was, is))| was.as_ref().map(|was| (index, was, is)));
-    differs.into_iter().find(|(_, was, is)| was != is).map(|(index, was, is)| (index, was.clone(), is.clone()))
+/// Where the replay of joined tapes went another way: the first step, from 0, that could not happen, or in which something else
+/// was done than the tapes say; and why.
+pub fn drift<P: Protocol>(joined: &Joined<P>, exact: &ExactReplayed) -> Option<(usize, String)> {
+    let differs = || {
+        let pairs = joined.does.iter().zip(&exact.does).enumerate();
+        let mut told = pairs.filter_map(|(index, (was, is))| was.as_ref().map(|was| (index, was, is)));
+        let (index, was, is) = told.find(|(_, was, is)| was != is)?;
+        Some((index, format!("by the tape it did `{}`, in the replay `{}`", was.join("; "), is.join("; "))))
+    };
+    exact.replayed.drift.clone().or_else(differs)
 }

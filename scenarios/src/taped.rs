@@ -79,13 +79,10 @@ pub(crate) struct JoinedRun {
 pub(crate) fn joined<P: Protocol>(protocol: &P, tapes: &[Tape]) -> Result<JoinedRun, String> {
     let joined = tape::join(protocol, tapes).map_err(|why| why.to_string())?;
     let exact = replay_exact(protocol, &joined.script);
-    let differs = tape::first_difference(&joined, &exact.does).map(|(at, was, is)| {
-        (at, format!("by the tape it did `{}`, in the replay `{}`", was.join("; "), is.join("; ")))
-    });
     Ok(JoinedRun {
         script: written::pinned(protocol, &joined.script, &exact),
         step_count: joined.does.iter().flatten().count(),
-        drift: exact.replayed.drift.clone().or(differs),
+        drift: tape::drift(&joined, &exact),
         replayed: exact.replayed,
     })
 }

@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use seedbed_model::tape::{Joined, Tape, first_difference, join};
+use seedbed_model::tape::{Joined, Tape, drift, join};
 use seedbed_model::{Family, Mutants, Protocol, hash, moves, replay_exact};
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -109,13 +109,9 @@ pub struct Judged {
 pub fn judge<P: Protocol>(protocol: &P, tapes: &[Tape]) -> Result<Judged, String> {
     let joined: Joined<P> = join(protocol, tapes).map_err(|why| why.to_string())?;
     let exact = replay_exact(protocol, &joined.script);
-    let drift = exact.replayed.drift.clone().or_else(|| {
-        let (at, was, is) = first_difference(&joined, &exact.does)?;
-        Some((at, format!("by the tape it did `{}`, in the replay `{}`", was.join("; "), is.join("; "))))
-    });
     let names = protocol.nodes();
     let told = |at: usize| joined.script.steps.get(at).map_or(String::new(), |step| moves::text_of(&step.what, &names));
-    let drift = drift.map(|(at, why)| (at, format!("`{}`: {why}", told(at))));
+    let drift = drift(&joined, &exact).map(|(at, why)| (at, format!("`{}`: {why}", told(at))));
     let steps = joined.does.iter().flatten().count();
     let fell = exact.replayed.violations.into_iter().map(|fell| (fell.property, fell.detail)).collect();
     Ok(Judged { steps, fell, drift, reached: exact.reached })

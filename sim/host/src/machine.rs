@@ -7,7 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use seedbed_model::tape::TapeLine;
 use seedbed_model::{
-    Choice, Client, Effect, Envelope, Host, Local, Move, NodeId, Nonce, Protocol, Stamp, Surroundings, Timers, moves,
+    Choice, Client, Effect, Envelope, Host, Local, Move, NodeId, Nonce, Protocol, Stamp, Surroundings, Timers, exact,
+    moves,
 };
 
 /// A node that runs.
@@ -99,7 +100,7 @@ impl<P: Protocol> Machine<P> {
         let does = |effect| moves::effect_text(&self.names, Some(self.node), self.node, effect);
         let line =
             what.map(|step| TapeLine { at: now, step, answers, does: effects.iter().map(does).collect(), found: None });
-        Step { effects, line, panic: fed.err().map(|payload| words(&*payload)) }
+        Step { effects, line, panic: fed.err().map(|payload| exact::words(&*payload)) }
     }
 
     fn named(&self, local: &Local<P>) -> String {
@@ -171,12 +172,6 @@ impl<P: Protocol> Machine<P> {
 /// A number below `count`. A bias below one in 2^32 is of no matter here.
 fn below(draws: &mut ChaCha8Rng, count: u64) -> u64 {
     ((u128::from(draws.next_u64()) * u128::from(count)) >> 64) as u64
-}
-
-/// What a panic says.
-fn words(payload: &(dyn std::any::Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".into())
 }
 
 /// What surrounds a step.
