@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use seedbed_model::{Data, NodeId, decoding};
+use seedbed_model::{Data, NodeId, Renaming, decoding};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc;
@@ -170,6 +170,16 @@ impl Drop for Readers {
     }
 }
 
+/// The highest of the node ids in a value.
+#[derive(Default)]
+struct Highest(Option<u16>);
+
+impl Renaming for Highest {
+    fn node(&mut self, node: &mut NodeId) {
+        self.0 = self.0.max(Some(node.0));
+    }
+}
+
 impl<M: Data> Listening<M> {
     async fn accept(self, listener: TcpListener) {
         let mut readers = Readers::default();
@@ -203,7 +213,7 @@ impl<M: Data> Listening<M> {
         };
         while let Some(next) = frame(&mut stream).await? {
             let Frame::Message(bytes) = next else { return Err(BadFrame::Short) };
-            let arrival = arrival(&hello, &bytes)?;
+            let arrival = self.arrival(&hello, &bytes)?;
             if self.inbox.send(arrival).await.is_err() {
                 break;
             }
@@ -234,7 +244,7 @@ impl<M: Data> Listening<M> {
 
     fn heard(&self, bytes: &[u8]) -> Result<Arrival<M>, BadFrame> {
         match Frame::of_datagram(bytes)? {
-            Frame::Datagram(hello, message) => arrival(&self.known(hello)?, &message),
+            Frame::Datagram(hello, message) => self.arrival(&self.known(hello)?, &message),
             _ => Err(BadFrame::Short),
         }
     }
@@ -245,11 +255,17 @@ impl<M: Data> Listening<M> {
         let is_peer = usize::from(hello.from) < self.route.addresses.len() && hello.from != self.route.node.0;
         if is_here && is_peer { Ok(hello) } else { Err(BadFrame::Magic) }
     }
-}
 
-fn arrival<M: Data>(hello: &Hello, bytes: &[u8]) -> Result<Arrival<M>, BadFrame> {
-    let message = decoding(bytes).map_err(|_| BadFrame::Short)?;
-    Ok(Arrival { from: NodeId(hello.from), age: (hello.incarnation, hello.connection), message })
+    /// The message, if it speaks of nodes of this cluster alone: a protocol takes every id in it for one that there is.
+    fn arrival(&self, hello: &Hello, bytes: &[u8]) -> Result<Arrival<M>, BadFrame> {
+        let mut message: M = decoding(bytes).map_err(|_| BadFrame::Short)?;
+        let mut highest = Highest::default();
+        message.rename(&mut highest);
+        match highest.0 {
+            Some(node) if usize::from(node) >= self.route.addresses.len() => Err(BadFrame::Node(node)),
+            _ => Ok(Arrival { from: NodeId(hello.from), age: (hello.incarnation, hello.connection), message }),
+        }
+    }
 }
 
 /// The next frame of a connection; none at its end, even if that is in the midst of a frame.
@@ -350,4 +366,28 @@ async fn throw(socket: &UdpSocket, bytes: &[u8], to: SocketAddr) -> io::Result<(
 /// A frame's bytes; none of one that is too long, whose message is lost.
 fn framed(frame: Frame) -> Vec<u8> {
     frame.bytes().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use seedbed_model::encoding;
+
+    use super::*;
+
+    #[test]
+    fn a_message_about_nodes_that_there_are_not_is_no_message() {
+        let addresses = vec![SocketAddr::from(([127, 0, 0, 1], 1)); 3];
+        let (cluster, node, incarnation) = (7, NodeId(0), 1);
+        let route = Route { cluster, node, incarnation, addresses, transport: Transport::Udp, queue: 1 };
+        let (inbox, _arrivals) = mpsc::channel(1);
+        let listening = Listening::<Vec<NodeId>> { route: Arc::new(route), counts: Arc::default(), inbox };
+        let heard = |message: Vec<NodeId>| {
+            let hello = Hello { cluster, from: 1, to: 0, incarnation, connection: 0 };
+            let datagram = Frame::Datagram(hello, encoding(&message)).bytes().expect("a short one");
+            listening.heard(&datagram).map(|arrival| arrival.message)
+        };
+        let known = vec![NodeId(2), NodeId(0)];
+        assert_eq!(heard(known.clone()), Ok(known));
+        assert_eq!(heard(vec![NodeId(2), NodeId(3), NodeId(1)]), Err(BadFrame::Node(3)));
+    }
 }

@@ -70,6 +70,9 @@ pub enum BadFrame {
     /// Not what was sent.
     #[error("the checksum does not match")]
     Checksum,
+    /// A message about a node that the cluster has not.
+    #[error("a message about node {0}, which there is not")]
+    Node(u16),
     /// Shorter than its kind is, or than it says.
     #[error("the frame ends too soon")]
     Short,
