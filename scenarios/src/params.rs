@@ -31,7 +31,7 @@ impl FromStr for Override {
 impl Override {
     /// What the value may stand for: as TOML where it reads as that (numbers, booleans, lists), else as a string. A
     /// decimal is a string too, so that it stays exact.
-    fn readings(&self) -> Vec<Value> {
+    pub(crate) fn readings(&self) -> Vec<Value> {
         let string = Value::String(self.value.clone());
         let read = toml::from_str::<Table>(&format!("v = {}", self.value)).ok().and_then(|mut table| table.remove("v"));
         read.into_iter().filter(|value| *value != string).chain([string.clone()]).collect()

@@ -56,7 +56,7 @@ pub struct Detection {
     pub effort: u64,
     /// Bounds or scenarios tried.
     pub tried: u32,
-    /// Whether something was left unknown: a budget ran out.
+    /// Whether something was left unknown: a budget ran out, of the trial or of a monitor.
     pub unknown: bool,
 }
 

@@ -9,16 +9,16 @@ use seedbed_model::record::{CheckRecord, Header};
 use seedbed_reports::{check, failure, json, trace};
 use toml::{Table, Value};
 
+use super::asked::{self, Asked};
 use super::flags::{Variation, Work};
 use super::order::OrderFlags;
 use crate::abreast::abreast;
 use crate::checkpoint::Checkpoint;
 use crate::console::{Console, probe, write_file};
 use crate::engine::{Address, Engine};
-use crate::exit::{self, BadInput, unknown};
+use crate::exit::{self, BadInput};
 use crate::exploration::{Checkpoints, Exploration, Outcome, WaitingRoom};
 use crate::face::{Face, Setup};
-use crate::file::Class;
 use crate::folder::Folder;
 use crate::library::{self, Bound, Library};
 use crate::params::{self, Override};
@@ -31,7 +31,8 @@ use crate::stopwatch::Deadline;
 pub(crate) struct Args {
     /// The protocol
     protocol: String,
-    /// `name=race` chooses a bound of check.toml; any other key is one of a bound's own, such as crashes=1
+    /// `name=race` chooses a bound of check.toml; a bound's own key, such as crashes=1, is set; with a parameter of the
+    /// protocol's among them, those bounds are chosen that have all these values
     #[arg(long = "bound", value_name = "KEY=VALUE")]
     bounds: Vec<Override>,
     /// Checks the long bounds too, which are checked otherwise when they are named
@@ -90,13 +91,17 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
     let entry = registry.entry(&args.protocol)?;
     let face = entry.face.as_ref();
     let mutants = args.variation.mutants_of(face)?;
-    let (bounds, left_out) = chosen(face, library.bounds(entry)?, args, &mutants)?;
+    let asked = Asked::of(face, &args.bounds);
+    let all = library.bounds(entry)?;
+    let (bounds, left_out) = asked::chosen(face, all, &asked, &args.variation, &mutants, args.long)?;
+    let varied = |bound| varied(face, bound, args, &asked.changes);
+    let bounds = bounds.into_iter().map(varied).collect::<Result<Vec<Bound>, BadInput>>()?;
     console.say(&left_out)?;
     if let Some(address) = args.serve {
         return serve(face, &bounds, mutants, address, console);
     }
     let mut paste = args.variation.paste(command, &args.work.revision);
-    paste.flags.push_str(&bound_flags(args));
+    paste.flags.push_str(&bound_flags(args, &asked.changes));
     let workers = workers(args, bounds.len());
     let strategy = Strategy { order: args.order.order()?, jobs: args.work.jobs() / workers };
     let deadline = Deadline::after(args.budget);
@@ -173,67 +178,15 @@ fn serve(
     Ok(exit::EXPECTED)
 }
 
-/// The bounds asked for: the one named, else those that claim the mutants, else all; with the flags applied.
-/// The bounds asked for, and which of them are left out, each in a line: a variant need not go with all of them.
-fn chosen(face: &dyn Face, all: Vec<Bound>, args: &Args, mutants: &[String]) -> Result<(Vec<Bound>, String), BadInput> {
-    let all = if all.is_empty() { vec![unnamed()] } else { all };
-    let names: Vec<String> = all.iter().map(|bound| bound.name.clone()).collect();
-    let wanted: Vec<&Override> = args.bounds.iter().filter(|change| change.key == "name").collect();
-    if let Some(missing) = wanted.iter().find(|change| !names.contains(&change.value)) {
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        return Err(BadInput::flag(format!("--bound: {}", unknown("bound", &missing.value, &known))));
-    }
-    let claimed = all.iter().any(|bound| claims(bound, mutants));
-    let keeps = |bound: &Bound| match (wanted.is_empty(), mutants.is_empty()) {
-        (false, _) => wanted.iter().any(|change| change.value == bound.name),
-        (true, false) if claimed => claims(bound, mutants),
-        _ => true,
-    };
-    let (mut bounds, mut left_out, mut long) = (Vec::new(), String::new(), Vec::new());
-    for bound in all.into_iter().filter(|bound| keeps(bound)) {
-        if wanted.is_empty() && bound.class == Class::Long && !args.long && !claims(&bound, mutants) {
-            long.push(bound.name);
-            continue;
-        }
-        match args.variation.misfit(face, &bound.params) {
-            Some(why) if wanted.is_empty() => left_out.push_str(&format!("left out: {}: {why}\n", bound.name)),
-            _ => bounds.push(varied(face, bound, args)?),
-        }
-    }
-    if !long.is_empty() {
-        left_out.push_str(&format!("left out, unless by --long: {}\n", long.join(", ")));
-    }
-    Ok((bounds, left_out))
-}
-
-/// Whether the bound claims all of the mutants.
-fn claims(bound: &Bound, mutants: &[String]) -> bool {
-    !mutants.is_empty() && mutants.iter().all(|mutant| bound.claims.contains(mutant))
-}
-
-/// What is explored of a protocol that declares no bounds.
-fn unnamed() -> Bound {
-    Bound {
-        name: "default".into(),
-        story: "The protocol declares no bounds: its default parameters, no faults, messages in any order.".into(),
-        class: Class::Quick,
-        expect: Default::default(),
-        goals: Vec::new(),
-        claims: Vec::new(),
-        params: Table::new(),
-        bounds: Table::new(),
-    }
-}
-
-fn varied(face: &dyn Face, mut bound: Bound, args: &Args) -> Result<Bound, BadInput> {
+/// The bound with the flags applied.
+fn varied(face: &dyn Face, mut bound: Bound, args: &Args, changes: &[Override]) -> Result<Bound, BadInput> {
     bound.params = args.variation.params_of(face, &bound.params)?;
-    let changes: Vec<Override> = args.bounds.iter().filter(|change| change.key != "name").cloned().collect();
     let check = |table: &Table| {
         let checked = library::full_bounds(table).map(drop);
         // As a flag, it chooses too.
         checked.map_err(|why| why.replacen("expected one of ", "expected one of `name`, ", 1))
     };
-    bound.bounds = params::overridden(&bound.bounds, &changes, "--bound", &check)?;
+    bound.bounds = params::overridden(&bound.bounds, changes, "--bound", &check)?;
     let mut set = |key: &str, value: Value| bound.bounds.insert(key.to_owned(), value);
     if let Some(depth) = args.depth {
         set("depth", Value::Integer(i64::from(depth)));
@@ -254,13 +207,8 @@ fn varied(face: &dyn Face, mut bound: Bound, args: &Args) -> Result<Bound, BadIn
 }
 
 /// The flags about bounds, as a line to paste repeats them; the bound's name is there already.
-fn bound_flags(args: &Args) -> String {
-    let mut flags: String = args
-        .bounds
-        .iter()
-        .filter(|change| change.key != "name")
-        .map(|change| format!(" --bound {}={}", change.key, change.value))
-        .collect();
+fn bound_flags(args: &Args, changes: &[Override]) -> String {
+    let mut flags: String = changes.iter().map(|change| format!(" --bound {}={}", change.key, change.value)).collect();
     if let Some(depth) = args.depth {
         flags.push_str(&format!(" --depth {depth}"));
     }

@@ -1,5 +1,6 @@
 //! The command: its verbs, their flags, and how it ends.
 
+mod asked;
 mod check;
 mod emit;
 mod experiment;

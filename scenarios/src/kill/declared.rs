@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use seedbed_model::explore::Strategy;
 use seedbed_model::record::{Detection, Kill};
-use seedbed_model::{Mutant, Outcome};
+use seedbed_model::{Mutant, Outcome, UNKNOWN};
 
 use super::Trial;
 use crate::campaign::Paste;
@@ -99,7 +99,7 @@ impl Trial<'_> {
                 *reached |= swept.reached;
                 let goal = goal_of(mutant).filter(|goal| scenario.goals.iter().any(|other| other == goal));
                 let is_cut = swept.fell.is_none() && swept.count < to - from;
-                detection.unknown |= is_cut;
+                detection.unknown |= is_cut || swept.given_up;
                 let missed = goal.filter(|_| to == seeds.to && !detection.unknown && !*reached);
                 detection.found = swept.fell.or(missed.map(str::to_owned));
                 if detection.found.is_some() {
@@ -139,7 +139,12 @@ impl Trial<'_> {
             swept.count += 1;
             meter.at(first + swept.count);
             swept.reached |= goal.is_some_and(|goal| run.reached.contains_key(goal));
-            swept.fell = run.violations.into_iter().next().map(|fell| fell.violation.property);
+            for fell in run.violations.into_iter().map(|fell| fell.violation.property) {
+                match fell == UNKNOWN {
+                    true => swept.given_up = true,
+                    false => swept.fell = swept.fell.take().or(Some(fell)),
+                }
+            }
             if swept.fell.is_some() || deadline.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         result.map_err(|why| BadInput::file(&scenario.name, why))?;
@@ -152,6 +157,8 @@ impl Trial<'_> {
 struct Swept {
     count: u64,
     fell: Option<String>,
+    /// Whether a monitor gave up a property in one: that shows nothing about the mutant.
+    given_up: bool,
     /// Whether the goal was that the mutant must make unreachable.
     reached: bool,
 }

@@ -314,6 +314,14 @@ fn a_long_bound_is_checked_by_its_own_name_or_when_it_is_asked_for() {
 }
 
 #[test]
+fn a_bound_is_chosen_by_its_sizes_too() {
+    let (code, said) = seedbed("check lease-timers --bound holders=2 --bound restarts=1");
+    assert_eq!(code, 0, "{said}");
+    let explored: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("lease-timers / ")).collect();
+    assert_eq!(explored, ["crash"], "{said}");
+}
+
+#[test]
 fn a_plan_is_written_handed_back_and_edited() {
     let folder = Folder::new("plan");
     let file = folder.path("plan.toml");

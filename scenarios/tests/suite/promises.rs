@@ -1,5 +1,7 @@
 //! What holds of every shipped protocol, as of a user's own: see `seedbed::testing`.
 
+use std::sync::Mutex;
+
 use seedbed::testing::Sample;
 use seedbed::{shipped, testing};
 
@@ -33,9 +35,20 @@ fn runs_of_shipped_scenarios_replay_exactly() {
     assert!(fell > 20, "{fell} of the sample fall");
 }
 
+/// Of every protocol, on two threads: each takes the next.
 fn shrunk(sample: Sample) -> Vec<String> {
     let registry = shipped();
-    registry.names().into_iter().flat_map(|protocol| testing::shrink_minimally(&registry, protocol, sample)).collect()
+    let names = Mutex::new(registry.names().into_iter());
+    let shrink = || {
+        let next = || names.lock().unwrap().next();
+        std::iter::from_fn(next).flat_map(|protocol| testing::shrink_minimally(&registry, protocol, sample)).collect()
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(shrink);
+        let mut shrunk: Vec<String> = shrink();
+        shrunk.extend(other.join().expect("the other thread's protocols shrink, too"));
+        shrunk
+    })
 }
 
 #[test]
