@@ -98,7 +98,7 @@ impl<S: Space> Dive<S> {
         self.space.begin(0);
         self.space.start(&mut found);
         if let Some(violation) = found.fallen.take() {
-            let path = found.entries.last().map(|entry| entry.fingerprint).into_iter().collect();
+            let path = found.last().into_iter().collect();
             return (Some(Fall { violation, path, in_state: true, cycle: None }), None);
         }
         // The frame of what comes before every start has no state.
@@ -132,12 +132,13 @@ impl<S: Space> Dive<S> {
         self.stats.total += found.total;
         let mut waiting = 0;
         let mut start = 0;
-        for entry in &found.entries {
+        let lane = found.only();
+        for entry in &lane.entries {
             let end = entry.end as usize;
             if self.bits.insert(entry.fingerprint) {
                 waiting += 1;
                 self.stats.unique += 1;
-                self.stack.push(Row { cells: &found.cells[start..end], weight: entry.weight }, 0);
+                self.stack.push(Row { cells: &lane.cells[start..end], weight: entry.weight }, 0);
                 self.fingerprints.push(entry.fingerprint);
             }
             start = end;

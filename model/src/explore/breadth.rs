@@ -2,8 +2,7 @@
 //!
 //! A level is expanded in rounds, a round in chunks. Workers take chunks in any order; what a round found is then taken
 //! into the table in the order of the chunks, shard by shard. So numbers, parents and the first violation do not depend
-//! on how many workers there are. What the table had before the round, several workers leave out of it themselves: each
-//! looks its own up, where otherwise each would go through what all have found.
+//! on how many workers there are. Each state found lies in the lane of the worker that will take it: it alone reads it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +12,8 @@ use super::crew::{Crew, Task};
 use super::frontier::{Frontier, Level};
 use super::level::Segment;
 use super::search::{Aids, Bad, Kept, Search, Worker};
-use super::space::{Entry, Space, Successors};
-use super::table::{SHARD_COUNT, Shard, Table, shard_of};
+use super::space::{Entry, Lane, Space, Successors};
+use super::table::{Shard, shard_of};
 
 /// A round expands about so many states, between two calls of `watch`.
 const ROUND: usize = 1 << 14;
@@ -59,14 +58,9 @@ struct Round {
     /// Of the first chunk.
     moment: u64,
     keeps_edges: bool,
-    /// Nobody writes to it during the round.
-    table: Table,
-    /// Whether workers leave out what the table has.
-    sifts: bool,
+    /// Of what is found.
+    lanes: usize,
 }
-
-/// So many states are expanded between two looks into the table: enough for their ways from memory to overlap.
-const SIFTED: usize = 8;
 
 impl<S: Space> Worker<S> {
     /// Expands units until none is left, or a property falls.
@@ -86,12 +80,11 @@ impl<S: Space> Worker<S> {
     fn expand(&mut self, number: usize, round: &Round) {
         let unit = round.units[number];
         let segment = &round.level[unit.segment - round.first];
-        let mut found = self.spare.pop().unwrap_or_default();
+        let mut found = self.spare.pop().unwrap_or_else(|| Successors::in_lanes(round.lanes));
         found.clear();
         found.keeps_edges = round.keeps_edges;
         let mut chunk = Chunk::of(number, found);
         self.space.begin(round.moment + number as u64);
-        let mut sifted = 0;
         for at in unit.start..unit.end {
             let found = &mut chunk.found;
             found.begin(segment.state(at));
@@ -105,10 +98,6 @@ impl<S: Space> Worker<S> {
             if let Some(violation) = found.fallen.take() {
                 chunk.bad = Some(Bad { state: found.from, violation, in_state: found.fallen_here });
                 break;
-            }
-            if round.sifts && (at + 1 == unit.end || (at + 1).is_multiple_of(SIFTED)) {
-                round.table.sift(found, sifted);
-                sifted = found.len();
             }
         }
         self.done.push(chunk);
@@ -227,8 +216,7 @@ impl<'env, S: Space + 'env> Search<S> {
             next: AtomicUsize::new(0),
             moment: self.moment,
             keeps_edges: self.graph.is_some(),
-            sifts: self.graph.is_none() && self.workers.len() > 1,
-            table: std::mem::take(&mut self.table),
+            lanes: self.workers.len(),
         });
         let idle = self.workers.split_off(self.workers.len().min(units.len()));
         let tasks = self.workers.drain(..).map(|mut worker| -> Task<'env, Worker<S>> {
@@ -240,7 +228,6 @@ impl<'env, S: Space + 'env> Search<S> {
         });
         self.workers = crew.together(tasks);
         self.workers.extend(idle);
-        self.table = Arc::into_inner(round).expect("every worker has let go of the round").table;
         Ok(())
     }
 
@@ -256,18 +243,15 @@ impl<'env, S: Space + 'env> Search<S> {
 
     pub(super) fn take(&mut self, crew: &Crew<'env>, chunks: Vec<Chunk>, next: &mut Level) {
         let keeps_edges = self.graph.is_some();
-        let jobs = self.workers.len().min(chunks.len()).max(1);
+        let Some(counts) = chunks.first().map(|chunk| chunk.found.shares()) else { return };
         let shared = Arc::new(chunks);
-        let mut shards = self.table.shards.drain(..).peekable();
-        let mut shares: Vec<Vec<Shard>> = Vec::new();
-        while shards.peek().is_some() {
-            shares.push(shards.by_ref().take(SHARD_COUNT.div_ceil(jobs)).collect());
-        }
+        let mut shards = self.table.shards.drain(..);
+        let shares: Vec<Vec<Shard>> = counts.iter().map(|count| shards.by_ref().take(*count).collect()).collect();
         drop(shards);
-        let tasks = shares.into_iter().map(|mut share| -> Task<'env, Vec<Shard>> {
+        let tasks = shares.into_iter().enumerate().map(|(lane, mut share)| -> Task<'env, Vec<Shard>> {
             let chunks = Arc::clone(&shared);
             Box::new(move || {
-                land(&chunks, &mut share, keeps_edges);
+                land(chunks.iter().map(|chunk| &chunk.found.lanes[lane]), &mut share, keeps_edges);
                 share
             })
         });
@@ -287,7 +271,7 @@ impl<'env, S: Space + 'env> Search<S> {
             self.stats.cut |= !chunk.open.is_empty();
             self.open_states.append(&mut chunk.open);
             if let Some(graph) = &mut self.graph {
-                graph.note_goals(&chunk.found.entries);
+                chunk.found.lanes.iter().for_each(|lane| graph.note_goals(&lane.entries));
                 graph.owing.append(&mut chunk.owing);
             }
             if let Some(bad) = chunk.bad.take() {
@@ -310,39 +294,20 @@ impl<'env, S: Space + 'env> Search<S> {
     }
 }
 
-impl Table {
-    /// Leaves out the transitions from the `start`-th on whose states are here.
-    fn sift(&self, found: &mut Successors, start: usize) {
-        self.touch(&found.entries[start..]);
-        found.retain_from(start, |fingerprint| !self.shards[shard_of(fingerprint)].has(fingerprint));
-    }
-
-    fn touch(&self, entries: &[Entry]) {
-        let near = entries.iter().map(|entry| self.shards[shard_of(entry.fingerprint)].touch(entry.fingerprint));
-        std::hint::black_box(near.fold(0, |all, one| all ^ one));
-    }
-}
-
 /// The slots of so many transitions are fetched from memory at once, in a loop so tight that their ways overlap.
 const BATCH: usize = 32;
 
-fn land(chunks: &[Chunk], shards: &mut [Shard], keeps_edges: bool) {
+fn land<'l>(lanes: impl Iterator<Item = &'l Lane>, shards: &mut [Shard], keeps_edges: bool) {
     let first = shards[0].number();
-    for chunk in chunks {
+    for lane in lanes {
         let mut start = 0;
-        for batch in chunk.found.entries.chunks(BATCH) {
-            let mut near = 0;
-            for entry in batch {
-                if let Some(shard) = shards.get(shard_of(entry.fingerprint).wrapping_sub(first)) {
-                    near ^= shard.touch(entry.fingerprint);
-                }
-            }
-            std::hint::black_box(near);
+        for batch in lane.entries.chunks(BATCH) {
+            let touch =
+                |near, entry: &Entry| near ^ shards[shard_of(entry.fingerprint) - first].touch(entry.fingerprint);
+            std::hint::black_box(batch.iter().fold(0, touch));
             for entry in batch {
                 let end = entry.end as usize;
-                if let Some(shard) = shards.get_mut(shard_of(entry.fingerprint).wrapping_sub(first)) {
-                    shard.land(entry, &chunk.found.cells[start..end], keeps_edges);
-                }
+                shards[shard_of(entry.fingerprint) - first].land(entry, &lane.cells[start..end], keeps_edges);
                 start = end;
             }
         }

@@ -1,6 +1,6 @@
 //! Threads that work together again and again: a search has thousands of rounds, too many to start threads in each.
 
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::Scope;
 
 /// Work that one thread does. It owns what it works on, and brings it back.
@@ -16,7 +16,11 @@ impl<'env> Crew<'env> {
     pub(super) fn new<'scope>(scope: &'scope Scope<'scope, 'env>, count: usize) -> Self {
         let hand = |_| {
             let (sender, tasks) = channel::<Task<'env, ()>>();
-            scope.spawn(move || tasks.into_iter().for_each(|task| task()));
+            scope.spawn(move || {
+                while let Some(task) = soon(&tasks) {
+                    task();
+                }
+            });
             sender
         };
         Crew { hands: (1..count).map(hand).collect() }
@@ -27,12 +31,16 @@ impl<'env> Crew<'env> {
         Crew { hands: Vec::new() }
     }
 
-    /// Does the tasks side by side, the first of them here. Their results, in their order.
+    /// Does the tasks side by side, the first of them here; one after the other, where the caller is alone. Their results, in
+    /// their order.
     ///
     /// # Panics
-    /// If a task panics, or there are more tasks than the crew has hands.
+    /// If a task panics, or a crew of several has fewer hands than there are tasks.
     pub(super) fn together<T: Send + 'env>(&self, tasks: impl IntoIterator<Item = Task<'env, T>>) -> Vec<T> {
         let mut tasks = tasks.into_iter();
+        if self.hands.is_empty() {
+            return tasks.map(|task| task()).collect();
+        }
         let Some(own) = tasks.next() else { return Vec::new() };
         let (sender, done) = channel();
         let mut results = vec![None];
@@ -47,9 +55,26 @@ impl<'env> Crew<'env> {
         }
         drop(sender);
         results[0] = Some(own());
-        done.into_iter().for_each(|(number, result)| results[number] = Some(result));
+        while let Some((number, result)) = soon(&done) {
+            results[number] = Some(result);
+        }
         results.into_iter().map(|result| result.expect("a task panicked")).collect()
     }
+}
+
+/// Who waits looks so often before it sleeps: to be woken takes longer than most parts of a round.
+const LOOK_COUNT: usize = 2000;
+
+/// What comes next; `None` if nothing will.
+fn soon<T>(receiver: &Receiver<T>) -> Option<T> {
+    for _ in 0..LOOK_COUNT {
+        match receiver.try_recv() {
+            Ok(next) => return Some(next),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+    receiver.recv().ok()
 }
 
 #[cfg(test)]

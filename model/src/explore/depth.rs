@@ -131,7 +131,8 @@ impl<S: Space> Search<S> {
 impl<S: Space> Worker<S> {
     fn dive(&mut self, shared: &Shared, keeps_edges: bool, watch: &mut dyn FnMut(Progress) -> bool) -> Harvest {
         let mut harvest = Harvest { graph: keeps_edges.then(Graph::default), ..Harvest::default() };
-        let mut found = Successors { keeps_edges, ..Successors::default() };
+        let mut found = Successors::in_lanes(1);
+        found.keeps_edges = keeps_edges;
         let mut stack = Segment::default();
         let mut cells = Vec::new();
         while let Some(segment) = shared.next(&mut stack) {
@@ -265,13 +266,14 @@ impl Shared {
         harvest: &mut Harvest,
     ) -> RwLockReadGuard<'t, Table> {
         // All slots are fetched from memory at once: entering a state waits for what was fetched before it.
-        let near = found
+        let lane = found.only();
+        let near = lane
             .entries
             .iter()
             .fold(0, |near, entry| near ^ table.shards[shard_of(entry.fingerprint)].touch(entry.fingerprint));
         std::hint::black_box(near);
         let mut start = 0;
-        for entry in &found.entries {
+        for entry in &lane.entries {
             let end = entry.end as usize;
             let shard = shard_of(entry.fingerprint);
             let mut entered = table.shards[shard].enter(entry.fingerprint, entry.from);
@@ -283,7 +285,7 @@ impl Shared {
             }
             if let Entered::New(state) = entered {
                 harvest.untold.0 += 1;
-                stack.push(Row { cells: &found.cells[start..end], weight: entry.weight }, state);
+                stack.push(Row { cells: &lane.cells[start..end], weight: entry.weight }, state);
             }
             if let Some(graph) = &mut harvest.graph
                 && entry.from != ROOT
@@ -294,7 +296,7 @@ impl Shared {
             start = end;
         }
         if let Some(graph) = &mut harvest.graph {
-            graph.note_goals(&found.entries);
+            graph.note_goals(&lane.entries);
         }
         table
     }

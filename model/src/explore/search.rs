@@ -211,10 +211,11 @@ impl<S: Space> Search<S> {
     }
 
     pub(super) fn begin(&mut self) {
-        let mut found = Successors { from: ROOT, ..Successors::default() };
+        let mut found = Successors::in_lanes(self.workers.len());
+        found.begin(ROOT);
         self.workers[0].space.begin(0);
         self.workers[0].space.start(&mut found);
-        let fallen = found.fallen.take().zip(found.entries.last().map(|entry| entry.fingerprint));
+        let fallen = found.fallen.take().zip(found.last());
         let mut first = Level::default();
         self.take(&Crew::alone(), vec![Chunk::of(0, found)], &mut first);
         // What falls while a system starts falls in the start that was handed over last.

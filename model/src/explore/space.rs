@@ -3,6 +3,7 @@
 use std::io;
 
 use super::checkpoint::{Reader, Writer};
+use super::table::{SHARD_COUNT, shard_of};
 use crate::property::Violation;
 
 /// A state space. The search knows no more of it than this, so that worlds of protocols and models of other kinds are
@@ -89,10 +90,14 @@ pub struct Row<'a> {
 }
 
 /// Where a space puts what it finds.
-#[derive(Default)]
+///
+/// What is found goes to the lane of whoever will take it into the table: each looks into its own lanes alone.
 pub struct Successors {
-    pub(super) cells: Vec<u32>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) lanes: Vec<Lane>,
+    /// `[i]` is the lane of shard `i`.
+    lane_of: [u8; SHARD_COUNT],
+    /// The lane of the last transition.
+    last: usize,
     pub(super) total: u64,
     /// The state being expanded, and whether a successor of it was cut off.
     pub(super) from: u32,
@@ -108,19 +113,74 @@ pub struct Successors {
     pub(super) keeps_edges: bool,
 }
 
+/// Transitions to the states of some shards, in the order they were told.
+#[derive(Default)]
+pub(super) struct Lane {
+    pub(super) cells: Vec<u32>,
+    pub(super) entries: Vec<Entry>,
+    /// How many there were when the state being expanded was begun.
+    begun: usize,
+}
+
 /// One transition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) fingerprint: u64,
     pub(super) weight: u64,
-    /// Where its row ends in `cells`. It begins where the one before ends; a transition to a state met before has none.
+    /// Where its row ends in the lane's cells. It begins where the one before ends; a transition to a state met before has
+    /// none.
     pub(super) end: u32,
     pub(super) from: u32,
     pub(super) goals: u32,
     pub(super) action: u32,
 }
 
+impl Default for Successors {
+    fn default() -> Self {
+        Successors::in_lanes(1)
+    }
+}
+
 impl Successors {
+    /// Shards that follow each other share a lane, in as many lanes as are asked for and there are shards.
+    pub(super) fn in_lanes(count: usize) -> Self {
+        let count = count.clamp(1, SHARD_COUNT);
+        Successors {
+            lanes: (0..count).map(|_| Lane::default()).collect(),
+            lane_of: std::array::from_fn(|shard| (shard * count / SHARD_COUNT) as u8),
+            last: 0,
+            total: 0,
+            from: 0,
+            cut: false,
+            fallen: None,
+            owed: 0,
+            action: 0,
+            fallen_here: false,
+            keeps_edges: false,
+        }
+    }
+
+    /// How many shards each lane is for, in their order.
+    pub(super) fn shares(&self) -> Vec<usize> {
+        let of_lane = |lane: usize| self.lane_of.iter().filter(|other| usize::from(**other) == lane).count();
+        (0..self.lanes.len()).map(of_lane).collect()
+    }
+
+    /// The one lane of a search that has no need of several.
+    ///
+    /// # Panics
+    /// If there are several.
+    #[inline]
+    pub(super) fn only(&self) -> &Lane {
+        let [lane] = &self.lanes[..] else { panic!("{} lanes", self.lanes.len()) };
+        lane
+    }
+
+    /// The state of the last transition.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.lanes[self.last].entries.last().map(|entry| entry.fingerprint)
+    }
+
     /// The transitions told from here on take this action. An action that stays possible must be taken in the end; it is the
     /// same wherever it has the same number. 0 need never be taken.
     #[inline]
@@ -138,7 +198,7 @@ impl Successors {
     pub fn known(&mut self, fingerprint: u64, goals: u32) {
         self.total += 1;
         if self.keeps_edges {
-            self.enter(fingerprint, 0, goals);
+            self.enter(fingerprint, 0, goals, |_| ());
         }
     }
 
@@ -147,14 +207,16 @@ impl Successors {
     #[inline]
     pub fn push(&mut self, fingerprint: u64, weight: u64, goals: u32, row: impl FnOnce(&mut Vec<u32>)) {
         self.total += 1;
-        row(&mut self.cells);
-        self.enter(fingerprint, weight, goals);
+        self.enter(fingerprint, weight, goals, row);
     }
 
     #[inline]
-    fn enter(&mut self, fingerprint: u64, weight: u64, goals: u32) {
-        let (end, from, action) = (self.cells.len() as u32, self.from, self.action);
-        self.entries.push(Entry { fingerprint, weight, end, from, goals, action });
+    fn enter(&mut self, fingerprint: u64, weight: u64, goals: u32, row: impl FnOnce(&mut Vec<u32>)) {
+        self.last = usize::from(self.lane_of[shard_of(fingerprint)]);
+        let lane = &mut self.lanes[self.last];
+        row(&mut lane.cells);
+        let (end, from, action) = (lane.cells.len() as u32, self.from, self.action);
+        lane.entries.push(Entry { fingerprint, weight, end, from, goals, action });
     }
 
     /// A transition to a state beyond a bound. It is not counted.
@@ -174,51 +236,23 @@ impl Successors {
         self.fallen = Some(violation);
     }
 
-    /// How many transitions are told, of all states since the space was asked first: for a space that wraps another.
-    pub fn len(&self) -> usize {
-        self.entries.len()
+    /// How many transitions of the state being expanded are told: for a space that wraps another.
+    pub fn count(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.entries.len() - lane.begun).sum()
     }
 
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// Takes back the transitions from the `len`-th on.
-    pub fn truncate(&mut self, len: usize) {
-        self.total -= self.entries.len().saturating_sub(len) as u64;
-        self.entries.truncate(len);
-        self.cells.truncate(self.start_of(self.entries.len()));
-    }
-
-    /// Of the transitions from the `start`-th on, only those to such fingerprints stay. They are still counted.
-    pub(super) fn retain_from(&mut self, start: usize, stays: impl Fn(u64) -> bool) {
-        let (mut kept, mut from) = (start, self.start_of(start));
-        let mut to = from;
-        for at in start..self.entries.len() {
-            let mut entry = self.entries[at];
-            let end = entry.end as usize;
-            if stays(entry.fingerprint) {
-                self.cells.copy_within(from..end, to);
-                to += end - from;
-                entry.end = to as u32;
-                self.entries[kept] = entry;
-                kept += 1;
-            }
-            from = end;
+    /// Takes back the last transition, once.
+    pub fn take_back(&mut self) {
+        let lane = &mut self.lanes[self.last];
+        if lane.entries.pop().is_some() {
+            lane.cells.truncate(lane.entries.last().map_or(0, |entry| entry.end as usize));
+            self.total -= 1;
         }
-        self.entries.truncate(kept);
-        self.cells.truncate(to);
     }
 
-    /// Where the row of a transition begins.
-    fn start_of(&self, at: usize) -> usize {
-        if at == 0 { 0 } else { self.entries[at - 1].end as usize }
-    }
-
-    /// Changes what the transitions from the `start`-th on take; see [`Self::act`].
-    pub fn relabel(&mut self, start: usize, relabelled: impl Fn(u32) -> u32) {
-        for entry in &mut self.entries[start..] {
+    /// Changes what the transitions of the state being expanded take; see [`Self::act`].
+    pub fn relabel(&mut self, relabelled: impl Fn(u32) -> u32) {
+        for entry in self.lanes.iter_mut().flat_map(|lane| &mut lane.entries[lane.begun..]) {
             entry.action = relabelled(entry.action);
         }
     }
@@ -229,12 +263,16 @@ impl Successors {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.cells.capacity() * 4 + self.entries.capacity() * size_of::<Entry>()
+        let of_lane = |lane: &Lane| lane.cells.capacity() * 4 + lane.entries.capacity() * size_of::<Entry>();
+        self.lanes.iter().map(of_lane).sum()
     }
 
     pub(super) fn clear(&mut self) {
-        self.cells.clear();
-        self.entries.clear();
+        for lane in &mut self.lanes {
+            lane.cells.clear();
+            lane.entries.clear();
+            lane.begun = 0;
+        }
         self.total = 0;
         self.cut = false;
         self.fallen = None;
@@ -243,9 +281,40 @@ impl Successors {
 
     /// Another state is expanded.
     pub(super) fn begin(&mut self, from: u32) {
+        self.lanes.iter_mut().for_each(|lane| lane.begun = lane.entries.len());
         self.from = from;
         self.cut = false;
         self.owed = 0;
         self.action = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shard_has_its_lane_and_every_lane_its_shards() {
+        for count in 1..=2 * SHARD_COUNT {
+            let found = Successors::in_lanes(count);
+            assert_eq!(found.lanes.len(), count.min(SHARD_COUNT));
+            assert!(found.lane_of.is_sorted(), "{:?}", found.lane_of);
+            assert!(found.shares().into_iter().all(|share| share > 0), "{:?}", found.shares());
+            assert_eq!(found.shares().into_iter().sum::<usize>(), SHARD_COUNT);
+        }
+    }
+
+    #[test]
+    fn the_last_transition_is_taken_back_from_its_lane() {
+        let mut found = Successors::in_lanes(2);
+        let fingerprints: [u64; 3] = [1, u64::MAX, 2];
+        fingerprints.iter().for_each(|fingerprint| found.push(*fingerprint, 0, 0, |cells| cells.push(7)));
+        assert_eq!((found.count(), found.last()), (3, Some(2)));
+        found.take_back();
+        assert_eq!((found.count(), found.total), (2, 2));
+        let left = |lane: usize| (found.lanes[lane].entries[0].fingerprint, found.lanes[lane].cells.len());
+        assert_eq!([left(0), left(1)], [(1, 1), (u64::MAX, 1)]);
+        found.begin(5);
+        assert_eq!(found.count(), 0, "of the state being expanded");
     }
 }

@@ -165,11 +165,6 @@ impl Shard {
         self.slots[fingerprint as usize & (self.slots.len() - 1)].load(Ordering::Relaxed)
     }
 
-    #[inline]
-    pub(super) fn has(&self, fingerprint: u64) -> bool {
-        self.find(fingerprint).is_ok()
-    }
-
     /// The number of a state seen before, or else the next.
     #[inline]
     pub(super) fn insert(&mut self, fingerprint: u64, parent: u32) -> (u32, bool) {

@@ -94,12 +94,8 @@ pub(super) fn chosen(
     }
     if bounds.is_empty() && !asked.values.is_empty() {
         let wanted: Vec<String> = asked.values.iter().map(|value| format!("{}={}", value.key, value.value)).collect();
-        let message = format!(
-            "--bound: no bound of {} has {}; known: {}",
-            face.name(),
-            wanted.join(", "),
-            known.join("; ")
-        );
+        let message =
+            format!("--bound: no bound of {} has {}; known: {}", face.name(), wanted.join(", "), known.join("; "));
         return Err(BadInput::flag(message));
     }
     if !long.is_empty() {
