@@ -71,7 +71,7 @@ fn within(record: &BoundRecord) -> String {
     .into_iter()
     .flatten()
     .collect();
-    if words.is_empty() { "no bound on faults or work: there are none".into() } else { words.join(", ") }
+    if words.is_empty() { "the parameters alone: no faults, no limits".into() } else { words.join(", ") }
 }
 
 fn states(record: &BoundRecord) -> String {
