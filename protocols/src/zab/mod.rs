@@ -207,6 +207,10 @@ impl Protocol for Zab {
         if is_live { Relevance::Live } else { Relevance::Dead }
     }
 
+    fn is_at_once(&self, message: &Message) -> bool {
+        self.params.at_once && !matches!(message, Message::Packet { .. })
+    }
+
     /// Votes order the servers, the oracle does not.
     fn symmetry(&self) -> Vec<Vec<NodeId>> {
         if !self.has_oracle() {
