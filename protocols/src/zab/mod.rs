@@ -214,6 +214,9 @@ impl Protocol for Zab {
 
     fn relevance(&self, node: NodeId, to: &State, from: NodeId, message: &Message) -> Relevance<Message> {
         let is_live = match (to, message) {
+            (State::Server(server), Message::Notification { election, doing, .. }) if self.is_alone() => {
+                return server.relevance_alone(*election, *doing, self);
+            }
             (State::Server(server), message) => server.awaits(node, from, message),
             (State::Oracle(oracle), Message::Looking { round, .. }) => oracle.awaits(from, *round),
             (State::Oracle(_), _) => return Relevance::Always,
