@@ -143,6 +143,14 @@ pub trait Protocol: Clone + Send + Sync + Sized + 'static {
         Relevance::Always
     }
 
+    /// Whether nothing else happens before `message` arrives, so that what one node tells another is one action of both. For
+    /// nodes that stand for what a specification does at once. The explorer alone heeds it; the protocol names it
+    /// where it [stands for](Self::stands_for) something.
+    fn is_at_once(&self, message: &Self::Message) -> bool {
+        let _ = message;
+        false
+    }
+
     /// How many bytes a message takes on a link, where that is not the length of its canonical encoding. Only
     /// simulated bandwidth asks.
     fn message_size(&self, message: &Self::Message) -> Option<u64> {

@@ -20,6 +20,10 @@ pub fn uncertifiable(settings: &Settings, plan: &Plan) -> Vec<&'static str> {
     note(settings.costs.step > Span::ZERO, "steps take time");
     note(settings.costs.uplink.is_some(), "uplinks have a bandwidth: the explorer's messages have no size");
     note(settings.costs.disk.is_some(), "disks have a speed: the explorer's records have no size");
+    note(
+        settings.costs.flush > Span::ZERO,
+        "disks force one flush after the other: the explorer's records wait for none",
+    );
     let has = |wanted: fn(&Fault) -> bool| plan.faults.iter().any(|timed| wanted(&timed.fault));
     note(has(|fault| matches!(fault, Fault::Jump { .. })), "clocks jump: the explorer's have fixed offsets");
     note(

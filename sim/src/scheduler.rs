@@ -7,7 +7,7 @@ use crate::faults::Turn;
 use crate::network::{Fate, Links};
 use crate::seed::Seed;
 use crate::settings::{Settings, SpanRange};
-use crate::shape::{served, transfer};
+use crate::shape::{Flushes, served, transfer};
 use crate::sizer::Sizer;
 use crate::stream::{Label, Streams, below, between};
 use seedbed_model::Clock;
@@ -41,6 +41,8 @@ struct Node {
     crash_count: u32,
     /// From when on the disk is free, where its speed is limited [ns].
     disk_free: u64,
+    /// Where forcing what was written takes time.
+    flushes: Flushes,
 }
 
 /// A disk that is slow for a while.
@@ -71,6 +73,7 @@ pub(crate) struct Scheduler<P: Protocol> {
     waits: [SpanRange; 4],
     /// Bytes a second of each disk; `None` without limit.
     disk_rate: Option<u64>,
+    flush: Span,
     slow_disks: Vec<SlowDisk>,
     sizer: Sizer<P>,
 }
@@ -86,7 +89,14 @@ impl<P: Protocol> Scheduler<P> {
         let disk = SpanRange { min: settings.disk.sync_min, max: settings.disk.sync_max };
         // A due firing blocks the tick in a script's world: it is never late.
         let lateness = if settings.tick_mode { SpanRange::default() } else { settings.lateness };
-        let node = |(clock, bound)| Node { read: Read::default(), clock, bound, crash_count: 0, disk_free: 0 };
+        let node = |(clock, bound)| Node {
+            read: Read::default(),
+            clock,
+            bound,
+            crash_count: 0,
+            disk_free: 0,
+            flushes: Flushes::default(),
+        };
         Scheduler {
             now: 0,
             agenda: Agenda::new(),
@@ -100,6 +110,7 @@ impl<P: Protocol> Scheduler<P> {
             nodes: clocks.into_iter().map(node).collect(),
             waits: [disk, settings.decisions, settings.clients, lateness],
             disk_rate: settings.costs.disk,
+            flush: settings.costs.flush,
             slow_disks: Vec::new(),
             sizer: Sizer::new(protocol.clone()),
         }
@@ -139,6 +150,7 @@ impl<P: Protocol> Scheduler<P> {
         let node = &mut self.nodes[node.index()];
         node.crash_count += 1;
         node.disk_free = 0;
+        node.flushes = Flushes::default();
     }
 
     /// The disk is slow from here on.
@@ -175,7 +187,11 @@ impl<P: Protocol> Scheduler<P> {
             }
             None => self.now,
         };
-        written + wait
+        let forced = match self.flush {
+            Span::ZERO => written,
+            span => self.nodes[node.index()].flushes.forced(written, span.0),
+        };
+        forced + wait
     }
 
     pub(crate) fn crash_count(&self, node: NodeId) -> u32 {

@@ -95,6 +95,14 @@ pub struct Costs {
     /// Bytes a second that a node's disk writes, before the time that `disk` says; without limit if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<u64>,
+    /// How long a node's disk takes to force what was written, before the time that `disk` says: one flush at a time, and what is
+    /// written meanwhile goes together with the next one (group commit).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub flush: Span,
+}
+
+fn is_zero(span: &Span) -> bool {
+    *span == Span::ZERO
 }
 
 impl Costs {

@@ -20,6 +20,31 @@ pub(crate) fn served(now: u64, free: &mut u64, span: u64) -> u64 {
     *free
 }
 
+/// A disk that forces what was written in one flush after the other, all that waits in one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Flushes {
+    /// When the flush under way ends, or the last one did [ns].
+    end: u64,
+    /// When the one after it ends, if anything waits for it; else as `end`.
+    next: u64,
+}
+
+impl Flushes {
+    /// When what is written at `now` is forced, by a flush that takes `span` [ns]. What is asked later is written later.
+    pub(crate) fn forced(&mut self, now: u64, span: u64) -> u64 {
+        if now >= self.next {
+            self.end = now.saturating_add(span);
+            self.next = self.end;
+            return self.end;
+        }
+        if now > self.end {
+            self.end = self.next;
+        }
+        self.next = self.end.saturating_add(span);
+        self.next
+    }
+}
+
 /// Links that are slow for a while.
 struct Slow {
     /// The plan's fault.

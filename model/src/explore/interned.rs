@@ -53,6 +53,8 @@ pub(super) struct FlightInfo {
     pub(super) life: Option<u64>,
     /// Whether its relevance need not be asked for.
     pub(super) always_live: bool,
+    /// Whether nothing else happens before it arrives.
+    pub(super) at_once: bool,
 }
 
 /// What is left of the fault budgets, and the links cut now.
@@ -153,6 +155,8 @@ pub(super) struct Interned<P: Protocol> {
     pub(super) moment: u64,
     /// Whether a message was met that is not always live.
     pub(super) knows_mortals: bool,
+    /// Whether a message was met that arrives before anything else happens.
+    pub(super) knows_at_once: bool,
     /// Messages met that are not known to be always live.
     pub(super) mortals: Vec<Id>,
     /// Components up to here have their typed forms at hand.
@@ -300,6 +304,7 @@ impl<P: Protocol> Interned<P> {
             exercised: Exercised::default(),
             moment: 0,
             knows_mortals: false,
+            knows_at_once: false,
             mortals: Vec::new(),
             registered: 0,
             keeps_names: false,
@@ -503,8 +508,11 @@ impl<P: Protocol> Interned<P> {
         }
         if self.flights[id as usize].is_none() {
             let Envelope { from, to, message } = flight.envelope;
+            let at_once = self.protocol.is_at_once(&message);
+            self.knows_at_once |= at_once;
             let local = self.local_index(to, Local::Deliver(from, message));
-            self.flights[id as usize] = Some(FlightInfo { from, to, local, life: flight.life, always_live: false });
+            let info = FlightInfo { from, to, local, life: flight.life, always_live: false, at_once };
+            self.flights[id as usize] = Some(info);
             self.mortals.push(id);
         }
     }

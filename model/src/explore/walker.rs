@@ -193,6 +193,9 @@ impl<P: Protocol> Walker<P> {
     pub(super) fn options(&mut self, out: &mut Vec<Pick>) {
         out.clear();
         self.deliveries(out);
+        if self.store.knows_at_once && self.keep_at_once(out) {
+            return;
+        }
         let left = self.left();
         for node in self.store.layout.node_ids() {
             self.local_options(node, &left, out);
@@ -245,6 +248,17 @@ impl<P: Protocol> Walker<P> {
                 out.push(Choice::Lose(flight));
             }
         }
+    }
+
+    /// Whether a message arrives before anything else happens: of the deliveries those of such messages are left.
+    #[inline]
+    fn keep_at_once(&self, out: &mut Vec<Pick>) -> bool {
+        let is_at_once = |pick: &Pick| matches!(pick, Choice::Deliver(flight) if self.store.flight(*flight).at_once);
+        let is_any = out.iter().any(is_at_once);
+        if is_any {
+            out.retain(is_at_once);
+        }
+        is_any
     }
 
     fn local_options(&mut self, node: NodeId, left: &Left, out: &mut Vec<Pick>) {

@@ -7,11 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::{Canonical, NodeId, Offers, Property, Watch};
+use seedbed_model::{Canonical, NodeId, Offers, Property, Relevance, Watch};
 
+use super::election::Ballot;
 use super::leader::Leader;
 use super::learner::Learner;
-use super::message::{Decision, Observation, Vote, Zxid};
+use super::message::{Decision, Doing, Message, Observation, Vote, Zxid};
 use super::server::{Cx, Role, Server};
 use super::{Params, Zab};
 
@@ -117,6 +118,22 @@ impl Server {
             true => Role::Leading(Leader::elected()),
             false => Role::Learning(Learner::of(vote.leader, self.round)),
         };
+    }
+
+    /// What a notification can still do: who has found its leader in the last election hears no more of what others have found, and
+    /// whose election is behind is only answered, whatever it votes for. Elections count from 1, and who looks again is in the second.
+    pub(super) fn relevance_alone(&self, election: u32, doing: Doing, zab: &Zab) -> Relevance<Message> {
+        let looks = matches!(self.role, Role::Looking(_));
+        let is_over = !looks && self.ballot.election >= zab.params.elections;
+        let is_behind = is_over || election == 1 && (!looks || self.ballot.election > 1);
+        match doing {
+            Doing::Following | Doing::Leading if is_over => Relevance::Dead,
+            Doing::Looking if is_behind && election > 0 => {
+                let Ballot { election, vote } = Ballot::of(NodeId(0));
+                Relevance::Same(Message::Notification { vote, election, doing })
+            }
+            _ => Relevance::Live,
+        }
     }
 
     pub(super) fn decisions_alone(&self, zab: &Zab, offers: &mut Offers<'_, Zab>) {

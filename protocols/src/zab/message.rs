@@ -274,6 +274,8 @@ pub enum Message {
         /// Which.
         connection: Round,
     },
+    /// From the oracle: crash, and start again.
+    Restart,
 }
 
 /// What a server writes.
@@ -321,6 +323,8 @@ pub enum Decision {
     TimeOut(NodeId),
     /// At a server that has found a leader, where elections are all there is: it looks again.
     Look,
+    /// At the oracle: this server crashes and starts again.
+    Restart(NodeId),
 }
 
 /// What a client gets.

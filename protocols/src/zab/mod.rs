@@ -40,6 +40,21 @@
 //! - Observers are synchronized once the leader is established, with what is delivered.
 //! - A leader that loses its quorum, and a learner that loses its leader, look for a leader; so does a learner that is proposed an
 //!   old epoch.
+//!
+//! # What makes the explored bounds smaller, and what falls under it all the same
+//!
+//! | what | where | falls under it |
+//! |---|---|---|
+//! | servers are interchanged where an oracle elects | `symmetry` | `no-synchronization`, at the same depth without it (`engines/zab.rs`) |
+//! | packets that nobody can read any more are removed | `relevance` | the same |
+//! | rounds are named by their rank | [`message::Rounds`] | all that a bound claims: `old-epoch-accepted`, between two leaders' rounds |
+//! | an oracle elects and breaks connections | `election = "oracle"` | `no-abdication` (bound `anyone`); elections by themselves: `election-ignores-zxid` |
+//! | each that it concerns hears of what it does before anything else happens | `at-once` | `log-delivered-at-restart`, heard later as well (`engines/zab.rs`); `commit-before-quorum`, `no-trunc` (bound `at-once-3-1-1-1`) |
+//! | a restart is one action | `restarts` | `log-delivered-at-restart`, with a crash and a start as well (`engines/zab.rs`) |
+//! | a disk takes no time | `disk = "none"` | `commit-before-quorum`, on streams as well (`engines/zab.rs`) |
+//! | what comes with NEWLEADER is one packet | [`message::Packet::NewLeader`] | `duplicate-proposal`, `diff-for-snap` |
+//! | leaders issue transactions, by decisions, instead of clients | `transactions` | `number-of-delivered`, `counter-goes-on` |
+//! | two elections | `elections` | all of the above; `hasty-leader` needs three, and falls in scenarios |
 
 mod alone;
 pub mod application;
@@ -199,12 +214,19 @@ impl Protocol for Zab {
 
     fn relevance(&self, node: NodeId, to: &State, from: NodeId, message: &Message) -> Relevance<Message> {
         let is_live = match (to, message) {
+            (State::Server(server), Message::Notification { election, doing, .. }) if self.is_alone() => {
+                return server.relevance_alone(*election, *doing, self);
+            }
             (State::Server(server), message) => server.awaits(node, from, message),
             (State::Oracle(oracle), Message::Looking { round, .. }) => oracle.awaits(from, *round),
             (State::Oracle(_), _) => return Relevance::Always,
             (State::Gone, _) => return Relevance::Dead,
         };
         if is_live { Relevance::Live } else { Relevance::Dead }
+    }
+
+    fn is_at_once(&self, message: &Message) -> bool {
+        self.params.at_once && !matches!(message, Message::Packet { .. })
     }
 
     /// Votes order the servers, the oracle does not.

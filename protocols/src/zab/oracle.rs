@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 use seedbed_model::{Canonical, Context, NodeId, Offers};
 
-use super::Zab;
 use super::message::{Decision, Message, Round, Zxid};
 use super::mutants::ELECTION_IGNORES_ZXID;
+use super::{Params, Zab};
 
 /// The oracle's state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -30,6 +30,8 @@ pub struct Oracle {
     elections: u32,
     /// How many transactions leaders have issued, as they said when they gave up.
     issued: u32,
+    /// How often it may still restart a server.
+    restarts: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -55,7 +57,8 @@ type Cx<'a, 'b> = &'a mut Context<'b, Zab>;
 impl Oracle {
     /// Before anyone told it anything.
     pub fn start(zab: &Zab) -> Self {
-        Oracle { seats: BTreeMap::new(), timeouts: zab.params.timeouts, elections: zab.params.elections, issued: 0 }
+        let Params { timeouts, elections, restarts, .. } = zab.params;
+        Oracle { seats: BTreeMap::new(), timeouts, elections, issued: 0, restarts }
     }
 
     /// A server looks for a leader.
@@ -124,6 +127,9 @@ impl Oracle {
                 }
             }
         }
+        if self.restarts > 0 {
+            self.seats.keys().for_each(|server| offers.offer(Decision::Restart(*server)));
+        }
     }
 
     /// One is taken.
@@ -141,6 +147,10 @@ impl Oracle {
                     *doing = Task::Parted(learner);
                 }
                 cx.send(learner, Message::Lost { connection: *round });
+            }
+            Decision::Restart(server) => {
+                self.restarts -= 1;
+                cx.send(server, Message::Restart);
             }
             Decision::Issue | Decision::Look => cx.mark("input out of place"),
         }

@@ -23,7 +23,7 @@ pub enum Disk {
     /// The world's disk: three streams, whose records become durable one by one, at any moment.
     Streams,
     /// Nothing: what is written counts as durable at the end of the step, and is gone with the server, which does not come
-    /// back from a crash. For bounds without restarts, in which nobody ever reads it back.
+    /// back from a crash. It is there after a restart in one action (`restarts`), as in the published specification.
     None,
 }
 
@@ -46,8 +46,14 @@ pub struct Params {
     pub operations: u32,
     /// How often the oracle may break a connection.
     pub timeouts: u32,
+    /// How often the oracle restarts a server: a crash and a start in one action, after which the server has what it wrote, and
+    /// what it delivered is to be delivered again. With disk "none"; with streams servers crash.
+    pub restarts: u32,
     /// How often the oracle elects.
     pub elections: u32,
+    /// Whether what the oracle does is one action of all concerned, as in the published specification: nothing else happens before
+    /// they hear of it.
+    pub at_once: bool,
     /// Whether the oracle elects any server that looks, however old its history is, as long as a quorum looks.
     pub elects_anyone: bool,
     /// 0: phases 1 to 3 follow on an election. Else fast leader election is all there is: each server begins with one of so many
@@ -85,7 +91,9 @@ impl Default for Params {
             transactions: 0,
             operations: 0,
             timeouts: 0,
+            restarts: 0,
             elections: 3,
+            at_once: false,
             elects_anyone: false,
             histories: 0,
             agrees: false,
@@ -116,6 +124,13 @@ impl Params {
         }
         if *election == Election::Fast && *timeouts > 0 {
             return Err("timeouts: with election \"fast\" timers break connections; leave it out".into());
+        }
+        if *election == Election::Fast && (self.restarts > 0 || self.at_once) {
+            return Err("restarts and at-once: with election \"fast\" there is no oracle; leave them out".into());
+        }
+        let forgets = self.snapshot_every > 0 || self.window < self.transactions;
+        if self.restarts > 0 && (self.disk == Disk::Streams || forgets) {
+            return Err("restarts: what was written is all there; say disk \"none\", snapshot-every 0 and a window of all transactions".into());
         }
         if *election == Election::Fast && self.elects_anyone {
             return Err("elects-anyone: with election \"fast\" servers elect; leave it out".into());

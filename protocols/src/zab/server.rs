@@ -126,6 +126,7 @@ impl Server {
             Message::Invite { term, .. } => self.follow(from, Some(term), zab, cx),
             Message::Lost { .. } => self.look(zab, cx),
             Message::Gone { learner, .. } => self.on_gone(learner, zab, cx),
+            Message::Restart => self.restart(zab, cx),
             Message::Looking { .. } => cx.mark("input out of place"),
         }
     }
@@ -134,7 +135,7 @@ impl Server {
     pub fn awaits(&self, own: NodeId, from: NodeId, message: &Message) -> bool {
         let looks = matches!(self.role, Role::Looking(_));
         match message {
-            Message::Notification { .. } | Message::Looking { .. } => true,
+            Message::Notification { .. } | Message::Looking { .. } | Message::Restart => true,
             // To a learner, the connection is its own; to anybody else, the sender's.
             Message::Packet { connection, number, packet } => match &self.role {
                 _ if connection.number.scope() == own.0 => match &self.role {
@@ -231,6 +232,22 @@ impl Server {
         }
         if !zab.has_oracle() {
             self.forget_timers(zab, cx);
+        }
+        self.search(zab, cx);
+    }
+
+    /// A crash and a start in one action: what it wrote is there, and nothing else.
+    fn restart(&mut self, zab: &Zab, cx: Cx<'_, '_>) {
+        cx.mark("restarted");
+        let (snapshot, log) = (self.log.base, self.log.txns.clone());
+        let disk = Durable { accepted: self.accepted, current: self.current, snapshot, log };
+        cx.observe(Observation::Looks);
+        let tree = disk.snapshot;
+        cx.observe(Observation::Recovered { accepted: disk.accepted, current: disk.current, tree });
+        self.log = Part::new(Log::recover(&disk));
+        self.issued = 0;
+        if zab.has(LOG_DELIVERED) {
+            self.deliver_all(zab, cx);
         }
         self.search(zab, cx);
     }

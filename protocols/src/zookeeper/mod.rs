@@ -38,6 +38,19 @@
 //!   leaves the next ones where they are, whoever's they are; heartbeats it reads.
 //! - `exists` of an absent node that comes and goes while the client moves to another server is told to nobody: it is absent as
 //!   before. As in the real one.
+//!
+//! # What makes the explored bounds smaller, and what falls under it all the same
+//!
+//! | what | where | falls under it |
+//! |---|---|---|
+//! | one node stands for Zab | [`atomic`] | `replies-at-once`, `watches-stay`; over Zab itself in the scenario `zab-crashes` |
+//! | servers are interchanged | `symmetry` | `watches-stay`, at the same depth without it (`engines/zookeeper.rs`) |
+//! | packets that nobody can read any more are removed | `relevance` | the same |
+//! | no time passes, timeouts are decisions | `session = "0s"` | `late-validation`, `zk-1208-create-after-close`; with time `connected-is-heard` (bound `orphan`) |
+//! | numbers of packets begin anew | `numbers` | `connected-is-heard`, at the same depth without it (`engines/zookeeper.rs`) |
+//! | clients come one after the other, and none but one in between expires | `workload = "queued"` | `lock-unchecked`; as they like, of two, in `lock-abandoned` |
+//! | one server, where a recipe is what is looked at | `servers = 1` | `lock-unlooked`, `barrier-uncounted`, and the others of the recipes |
+//! | a few requests, the same in each run | `operations`, workloads | what a bound claims; drawn ones in scenarios |
 
 pub mod acl;
 pub mod atomic;

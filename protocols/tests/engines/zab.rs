@@ -87,6 +87,20 @@ fn a_mutant_falls_on_a_disk_that_takes_no_time_as_on_streams() {
     }
 }
 
+/// What the oracle does as one action hides no fall, nor does a restart in one action: what falls with either falls with neither.
+#[test]
+fn a_mutant_falls_where_the_oracle_acts_at_once_as_where_it_is_heard_later() {
+    let falls = |params: &Params, crashes: u32| {
+        let found = explored(params, &["log-delivered-at-restart"], &bounds(crashes));
+        matches!(&found.verdict, Verdict::Violated(fell) if fell.property == "committed-survives")
+    };
+    let restarts = Params { restarts: 1, ..params(1, 0, 0) };
+    assert!(falls(&Params { at_once: true, ..restarts.clone() }, 0), "at once");
+    assert!(falls(&restarts, 0), "heard later");
+    assert!(falls(&params(1, 0, 1), 1), "a crash, and streams");
+    assert_exhausted(&explored(&restarts, &[], &bounds(0)), &["restarted", "re-established", "inherited"]);
+}
+
 /// Servers are interchangeable: one that restarts knows no other's name. Where it did, the way to this fall, with a crash in it,
 /// was one of renamed states alone, and could not be walked.
 #[test]

@@ -140,7 +140,7 @@ prop_compose! {
         Settings {
             duration, quiet, tick_mode, step_count_max, network, decisions, lateness, clients, clocks, faults, plan,
             disk: DiskTimes { sync_min: sync.min, sync_max: sync.max },
-            costs: Costs { step, uplink, disk: bytes },
+            costs: Costs { step, uplink, disk: bytes, ..Costs::default() },
         }
     }
 }

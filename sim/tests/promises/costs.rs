@@ -122,12 +122,21 @@ fn records_queue_at_the_disk_by_size() {
 }
 
 #[test]
+fn what_is_written_while_a_flush_is_under_way_goes_with_the_next() {
+    let (_, steps) = traced(&exact(5), &costly(Costs { flush: Span::millis(100), ..Costs::default() }), 1);
+    let meeting = pings(&steps)[0];
+    let synced = steps.iter().filter(|step| matches!(step.choice, Choice::At(NodeId(0), Local::Sync(_))));
+    let took: Vec<u64> = synced.take(4).map(|step| (step.at.0 - meeting.0) / 1_000_000).collect();
+    assert_eq!(took, [101, 201, 201, 201], "the first alone, the others together behind it");
+}
+
+#[test]
 fn a_run_says_whether_the_explorer_has_its_path() {
     let ticks = Settings { tick_mode: true, ..Settings::default() };
     assert_eq!(uncertifiable(&ticks, &Plan::calm()), [""; 0]);
     assert_eq!(uncertifiable(&Settings::default(), &Plan::calm()).len(), 1);
-    let costs = Costs { step: Span(1), uplink: Some(1), disk: Some(1) };
-    assert_eq!(uncertifiable(&Settings { costs, ..Settings::default() }, &Plan::calm()).len(), 4);
+    let costs = Costs { step: Span(1), uplink: Some(1), disk: Some(1), flush: Span(1) };
+    assert_eq!(uncertifiable(&Settings { costs, ..Settings::default() }, &Plan::calm()).len(), 5);
     let jump = only(SECOND, Fault::Jump { node: "probe-0".into(), by_ns: 1 });
     assert_eq!(uncertifiable(&ticks, &jump), ["clocks jump: the explorer's have fixed offsets"]);
     let costly = Settings { costs, ..ticks };

@@ -107,11 +107,11 @@ prop_compose! {
 
 prop_compose! {
     fn settings()(duration in span(), tick_mode in any::<bool>(), (min, max) in (span(), span()), network in network(),
-        (step, uplink, disk) in (span(), rate(), rate()), jump_beyond in prop::option::of(span()), faults in faults(),
+        (step, uplink, disk, flush) in (span(), rate(), rate(), span()), jump_beyond in prop::option::of(span()), faults in faults(),
         plan in prop::option::of(any_plan())) -> Settings {
         let clocks = ClockSettings { jump_beyond, ..ClockSettings::default() };
         Settings { duration, tick_mode, decisions: SpanRange { min, max }, network, faults, clocks, plan,
-            costs: Costs { step, uplink, disk }, ..Settings::default() }
+            costs: Costs { step, uplink, disk, flush }, ..Settings::default() }
     }
 }
 
