@@ -51,7 +51,7 @@ impl Node {
         let most = rules.params.threads_of_node as usize;
         let has_to = most > 0 && self.ops.len() >= most;
         if has_to {
-            let queue = first_queue(request);
+            let queue = first_queue(request).unwrap_or(Queue(0));
             cx.mark("waited for a thread");
             cx.observe(Observation::Waits(queue));
             self.admission.waiting.push((queue, key, request.clone()));
@@ -70,12 +70,12 @@ impl Node {
     }
 }
 
-fn first_queue(request: &Request) -> Queue {
-    let first = match request {
+/// Which queue it is about, the first if there are several.
+pub(super) fn first_queue(request: &Request) -> Option<Queue> {
+    match request {
         Request::Update(update) => super::update::names(update).map(|(queue, _)| queue).min(),
         Request::Lease { queues, .. } => queues.first().copied(),
         Request::Delete(queue) | Request::Inspect(queue) => Some(*queue),
         Request::List(_) => None,
-    };
-    first.unwrap_or(Queue(0))
+    }
 }

@@ -33,7 +33,7 @@ impl Client {
             Input::Operation { op, operation } => self.on_operation(op, operation, rules, cx),
             Input::Message { message, .. } if !self.awaits(&message) => cx.mark("late reply"),
             Input::Message { message: Message::Reply { reply, .. }, .. } => self.on_reply(reply, rules, cx),
-            Input::Timer(Timer::Patience) => self.give_up(cx),
+            Input::Timer(Timer::Patience) => self.give_up(rules, cx),
             Input::Timer(Timer::Poll) => {
                 if let Some(open) = self.open.take() {
                     self.look_at_pipeline(open, rules, cx);
@@ -41,7 +41,7 @@ impl Client {
             }
             Input::Decision(Decision::GiveUp) => {
                 self.left = self.left.saturating_sub(1);
-                self.give_up(cx);
+                self.give_up(rules, cx);
             }
             _ => cx.mark("input out of place"),
         }
@@ -61,9 +61,12 @@ impl Client {
     }
 
     fn on_operation(&mut self, op: OpId, operation: Operation, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let held = || self.held.keys().copied().collect();
+        // What one update may be about.
+        let group = self.held.keys().next().map(|(queue, _)| rules.group_of(*queue));
+        let held = || self.held.keys().copied().filter(|(queue, _)| Some(rules.group_of(*queue)) == group).collect();
         let request = match &operation {
             Operation::Call(request) | Operation::Work(request, _) => request.clone(),
+            Operation::Anywhere(data) => rules.enqueued_at(0, *data),
             Operation::Submit(data) => rules.submission(*data, cx.clock()),
             Operation::Convert(_) => rules.lease_of_due(cx.clock()),
             Operation::Coordinate(_) => rules.lease_of_coordination(),
@@ -73,13 +76,17 @@ impl Client {
         if matches!(operation, Operation::Finish | Operation::Renew) && self.held.is_empty() {
             return cx.respond(op, Answer::Idle);
         }
-        self.call(Open { op, operation, request, polls: rules.params.polls }, rules, cx);
+        let polls = match operation {
+            Operation::Anywhere(_) => u32::from(rules.params.queues) - 1,
+            _ => rules.params.polls,
+        };
+        self.call(Open { op, operation, request, polls }, rules, cx);
     }
 
     pub(super) fn call(&mut self, open: Open, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         self.call += 1;
         let request = open.request.clone();
-        cx.send(rules.node(), Message::Call { nonce: self.nonce, call: self.call, request });
+        cx.send(rules.entry(cx.node(), self.call), Message::Call { nonce: self.nonce, call: self.call, request });
         self.open = Some(open);
         if rules.params.patience > Span::ZERO {
             cx.set(Timer::Patience, rules.params.patience);
@@ -134,8 +141,15 @@ impl Client {
         }
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, TaskMaster>) {
+    fn give_up(&mut self, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         if let Some(open) = self.open.take() {
+            if let (Operation::Anywhere(data), 1..) = (&open.operation, open.polls) {
+                cx.mark("asks another node");
+                let tried =
+                    if rules.has(mutants::ENQUEUES_AT_ONE) { 0 } else { u32::from(rules.params.queues) - open.polls };
+                let request = rules.enqueued_at(tried, *data);
+                return self.call(Open { request, polls: open.polls - 1, ..open }, rules, cx);
+            }
             cx.mark("gave-up");
             cx.cancel(Timer::Poll);
             cx.respond(open.op, Answer::Unknown);

@@ -302,17 +302,17 @@ impl Node {
     }
 
     /// "Returned queues can be filtered by several properties including queue length and name regular expression" (§4).
-    pub(super) fn list(&self, key: OpKey, listing: Listing, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+    pub(super) fn listed(&self, listing: &Listing, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) -> Vec<Queue> {
         let queues = match rules.has(mutants::LISTS_ALL) {
             true => self.counters.keys().copied().collect(),
-            false => rules.listed(&listing, self.counters.iter().map(|(queue, counter)| (*queue, counter.size()))),
+            false => rules.listed(listing, self.counters.iter().map(|(queue, counter)| (*queue, counter.size()))),
         };
-        cx.observe(Observation::Listed(listing, queues.clone()));
-        self.reply(key, Reply::Queues(queues), cx);
+        cx.observe(Observation::Listed(listing.clone(), queues.clone()));
+        queues
     }
 
     /// "Total queue size and leased set size", "a sample of leased tasks" with their workers, rates and lease durations (§3.5).
-    pub(super) fn inspect(&self, key: OpKey, queue: Queue, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+    pub(super) fn inspect(&mut self, key: OpKey, queue: Queue, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         let counter = self.counters.get(&queue).copied().unwrap_or_default();
         let leased = self.cache.of(queue).filter_map(|(pid, task)| task.lease.map(|lease| (pid, lease)));
         let sample = leased.take(SAMPLE_MAX).collect();

@@ -118,6 +118,7 @@ impl Ledger {
         present: &BTreeMap<Name, Task>,
         doubtful: &[(Ticket, Atom)],
         generation: &dyn Fn(Queue) -> u32,
+        is_about: &dyn Fn(Queue) -> bool,
     ) -> (&'static str, String) {
         let was_deleted = |name: &&Name| generation(name.0) > self.generation(name.0) && self.tasks.contains_key(name);
         if let Some(name) = present.keys().find(was_deleted) {
@@ -128,7 +129,7 @@ impl Ledger {
             atoms.any(|(_, atom)| atom.deleted == Some(name.0) || atom.rows.keys().any(|row| row.name() == *name))
         };
         let lost = |name: &&Name| present.get(name) != self.tasks.get(name) && !is_doubtful(name);
-        if let Some(name) = self.tasks.keys().find(lost) {
+        if let Some(name) = self.tasks.keys().filter(|name| is_about(name.0)).find(lost) {
             let detail = format!(
                 "{name:?} is {:?} after the recovery, and was acknowledged as {:?}",
                 present.get(name),
@@ -150,9 +151,15 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// `present` is in order.
-    pub fn between(due: &Ledger, present: &[(Name, Task)], counters: &BTreeMap<Queue, Counter>) -> Gap {
-        let names = due.tasks.keys().chain(present.iter().map(|(name, _)| name)).copied();
+    /// `present` is in order, and holds the queues that this is about.
+    pub fn between(
+        due: &Ledger,
+        present: &[(Name, Task)],
+        counters: &BTreeMap<Queue, Counter>,
+        is_about: &dyn Fn(Queue) -> bool,
+    ) -> Gap {
+        let names =
+            due.tasks.keys().filter(|name| is_about(name.0)).chain(present.iter().map(|(name, _)| name)).copied();
         let tasks = names.filter(|name| shown(present, *name) != due.task(*name)).collect();
         let queues = counters.iter().filter(|(queue, counter)| counter.generation != due.generation(**queue));
         Gap { tasks, queues: queues.map(|(queue, _)| *queue).collect() }
@@ -232,7 +239,7 @@ mod tests {
         let row = Row { queue: Queue(0), generation: 0, pid: Pid(1) };
         let atom = Atom { rows: BTreeMap::from([(row, leased(1))]), ..Atom::default() };
         let present = [(row.name(), leased(1).unwrap())];
-        let mut gap = Gap::between(&due, &present, &BTreeMap::new());
+        let mut gap = Gap::between(&due, &present, &BTreeMap::new(), &|_| true);
         assert!(!gap.is_closed());
         due.apply(&atom);
         gap.look_again(&due.touched_by(&atom), &due, &present, &BTreeMap::new());

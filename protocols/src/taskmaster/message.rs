@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::{Canonical, NodeId, Nonce, OpId, Stamp};
 
+use super::gathering::Sizes;
 use super::statistics::Flow;
 use super::task::{Atom, Counter, Lease, Name, Pid, Queue, Row, Task, Ticket};
 
@@ -66,6 +67,49 @@ pub enum Message {
         /// What came of it.
         reply: Reply,
     },
+    /// A call, from a proxy.
+    Passed {
+        /// Whose.
+        key: OpKey,
+        /// What is asked.
+        request: Request,
+    },
+    /// To a proxy.
+    PassedBack {
+        /// Whose call it was.
+        key: OpKey,
+        /// What came of it.
+        reply: Reply,
+    },
+    /// From one TaskMaster node to another: which queues it has.
+    Gather {
+        /// Who has asked for a list.
+        key: OpKey,
+        /// Which.
+        listing: Listing,
+    },
+    /// These.
+    Gathered {
+        /// Who has asked for a list.
+        key: OpKey,
+        /// Those that it has.
+        sizes: Vec<Sizes>,
+    },
+    /// To the cluster management: this incarnation has started, and may begin if it is told to.
+    Join(Nonce),
+    /// From the cluster management.
+    Begin {
+        /// Which incarnation.
+        nonce: Nonce,
+        /// "A static sharding": how often there was another.
+        sharding: u32,
+    },
+    /// To the cluster management: it serves with this sharding.
+    Ready(u32),
+    /// From the cluster management: stop, for good.
+    Stop,
+    /// To the cluster management: it has.
+    Stopped,
 }
 
 /// An operation in the node: whose call it is.
@@ -99,6 +143,8 @@ pub enum Read {
     },
     /// The rows of a queue's earlier generations, a scan.
     Old(Queue, u32),
+    /// Where the log of another node begins.
+    MinimumOf(NodeId),
 }
 
 /// A row of the data store, and what it is to hold.
@@ -232,6 +278,13 @@ pub enum Reply {
     },
     /// It is not: it is about queues of several consistency groups.
     CrossesGroups,
+    /// These queues there are in a cluster.
+    Aggregate {
+        /// With their sizes.
+        queues: Vec<Sizes>,
+        /// Without those of these nodes, which have not answered.
+        missing: Vec<NodeId>,
+    },
 }
 
 /// What a client does next.
@@ -251,6 +304,8 @@ pub enum Operation {
     Convert(Outcome),
     /// A task is leased that coordinates so many others: they are enqueued, and once none is left it moves on (§7).
     Coordinate(u32),
+    /// A task is enqueued at any node, at another where one does not answer (§5.7, §7).
+    Anywhere(u32),
 }
 
 /// What comes of work.
@@ -288,6 +343,8 @@ pub enum Timer {
     Poll,
     /// The data store: a random read has taken its time.
     Read(u32),
+    /// TaskMaster: it no longer waits for what others say to this client's list.
+    Gather(NodeId),
 }
 
 /// What is left to the moment.
@@ -297,6 +354,8 @@ pub enum Decision {
     Checkpoint,
     /// A client waits no longer for its reply.
     GiveUp,
+    /// The cluster management begins to reshard.
+    Reshard,
 }
 
 /// What properties see.
@@ -343,6 +402,19 @@ pub enum Observation {
     Listed(Listing, Vec<Queue>),
     /// TaskMaster says that so much went through a queue.
     Inspected(Queue, Flow),
+    /// A list has been put together.
+    Aggregated {
+        /// From what these nodes have said.
+        said: BTreeSet<NodeId>,
+        /// It says that these have not.
+        missing: BTreeSet<NodeId>,
+    },
+    /// All jobs of the sharding have stopped; the next is this one.
+    Resharded(u32),
+    /// A TaskMaster job has stopped.
+    Halted,
+    /// A proxy routes by this sharding from now on.
+    Routes(u32),
 }
 
 /// A client's open operation.
@@ -354,6 +426,6 @@ pub struct Open {
     pub operation: Operation,
     /// What is asked for now.
     pub request: Request,
-    /// How often it may still look whether a queue has drained.
+    /// How often it may still look whether a queue has drained, or ask another node.
     pub polls: u32,
 }

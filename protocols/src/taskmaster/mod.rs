@@ -7,6 +7,7 @@
 //! - [`node`]: the TaskMaster node, the life of an operation; [`log`]: the commit log; [`recovery`]; [`checkpoint`], and the reaper
 //! - [`locks`], [`cache`], [`recent`]: causal concurrency; the task cache, and what leaves it first
 //! - [`admission`]: whose turn it is; `update`, `lease`: the operations
+//! - [`cluster`], [`manager`], [`gathering`]: several nodes and their proxies; resharding by restart; what all nodes say together
 //! - [`client`], [`workers`], [`workload`]: those who ask; the workers of §7; what is asked for
 //! - [`naming`], [`statistics`]: names of queues, and what went through them (§3.5, §4)
 //! - [`monitor`], [`uses`], [`ledger`]: what must hold of TaskMaster and of its workers; the tasks as they must be
@@ -46,6 +47,12 @@
 //! - A FIFO queue's last PID is in its counter, which outlives its tasks and its deletion (`fifo-forgets`).
 //! - Which operations have TaskMaster's threads, where those are bounded, goes round the queues: see [`admission`] (§6.2).
 //!
+//! - What a worker batches is one operation: "multiple updates into a single request" (§6.1) are one update with many tasks, "multiple
+//!   tasks from multiple queues" one lease; it travels, and is logged and committed, as one, which is what batching is there for: "the
+//!   network round-trip, RPC parsing, and commit log delay". So a part that is refused refuses all (TA5).
+//! - Clusters, and resharding: see [`cluster`] and [`manager`]. The dynamic resizing that §5.7 thinks of ("could be implemented") is
+//!   none of it.
+//!
 //! # Memory
 //!
 //! A task takes 350 bytes of a run: a row of the store, and twice what the properties compare it with. Measured by `million`: a
@@ -55,10 +62,13 @@ pub mod admission;
 pub mod cache;
 pub mod checkpoint;
 pub mod client;
+pub mod cluster;
+pub mod gathering;
 mod lease;
 pub mod ledger;
 pub mod locks;
 pub mod log;
+pub mod manager;
 pub mod message;
 pub mod monitor;
 pub mod mutants;
@@ -85,6 +95,8 @@ use seedbed_model::{
 };
 
 use client::Client;
+use cluster::{Proxy, Role};
+use manager::{Job, Manager};
 use message::{Answer, Decision, Message, Observation, Operation, Timer};
 use monitor::Monitor;
 use node::Node;
@@ -111,23 +123,17 @@ pub enum State {
     Node(Box<Node>),
     /// A client or worker.
     Client(Client),
+    /// A proxy.
+    Proxy(Proxy),
+    /// A TaskMaster job that does not run.
+    Job(Job),
+    /// The cluster management.
+    Manager(Manager),
 }
 
 impl TaskMaster {
     fn has(&self, mutant: &str) -> bool {
         self.mutants.has(mutant)
-    }
-
-    fn store(&self) -> NodeId {
-        NodeId(0)
-    }
-
-    fn node(&self) -> NodeId {
-        NodeId(1)
-    }
-
-    fn first_client(&self) -> NodeId {
-        NodeId(2)
     }
 
     fn client_count(&self) -> u16 {
@@ -149,19 +155,29 @@ impl Protocol for TaskMaster {
 
     fn nodes(&self) -> Vec<String> {
         let clients = (1..=self.client_count()).map(|number| format!("client-{number}"));
-        ["store".to_owned(), "taskmaster".to_owned()].into_iter().chain(clients).collect()
+        self.names_of_servers().into_iter().chain(clients).collect()
     }
 
     fn start(&self, _: &(), nonce: Nonce, cx: &mut Context<'_, Self>) -> State {
-        match cx.node() {
-            NodeId(0) => State::Store(Store::new(&self.first)),
-            NodeId(1) => State::Node(Box::new(Node::start(nonce, self, cx))),
-            _ => State::Client(Client::start(nonce, self)),
+        match self.role(cx.node()) {
+            Role::Store => State::Store(Store::new(&self.first)),
+            Role::Job if self.is_managed() => State::Job(Job::start(nonce, self, cx)),
+            Role::Job => State::Node(Box::new(Node::start(nonce, self, cx))),
+            Role::Proxy => State::Proxy(Proxy::start(nonce, self, cx)),
+            Role::Manager => State::Manager(Manager::start(self, cx)),
+            Role::Client => State::Client(Client::start(nonce, self)),
         }
     }
 
     fn step(&self, state: &mut State, input: Input<Self>, cx: &mut Context<'_, Self>) {
         match (state, input) {
+            (
+                state @ (State::Node(_) | State::Job(_)),
+                Input::Message { from, message: message @ (Message::Begin { .. } | Message::Stop) },
+            ) => self.told(state, from, &message, cx),
+            (State::Job(job), input) => job.step(&input, self, cx),
+            (State::Proxy(proxy), input) => proxy.step(input, self, cx),
+            (State::Manager(manager), input) => manager.step(input, self, cx),
             (State::Store(store), input) => store.step(input, self, cx),
             (State::Node(node), input) => node.step(input, self, cx),
             (State::Client(client), input) => client.step(input, self, cx),
@@ -170,7 +186,8 @@ impl Protocol for TaskMaster {
 
     fn decisions(&self, _: NodeId, state: &State, offers: &mut Offers<'_, Self>) {
         match state {
-            State::Store(_) => {}
+            State::Store(_) | State::Proxy(_) | State::Job(_) => {}
+            State::Manager(manager) => manager.decisions(self, offers),
             State::Node(node) => node.decisions(self, offers),
             State::Client(client) => client.decisions(self, offers),
         }
@@ -202,6 +219,8 @@ impl Protocol for TaskMaster {
             State::Store(store) => !store.is_dead(message, self),
             State::Node(node) => node.awaits(message),
             State::Client(client) => client.awaits(message),
+            State::Job(job) => job.awaits(message),
+            State::Proxy(_) | State::Manager(_) => return Relevance::Always,
         };
         if is_live { Relevance::Live } else { Relevance::Dead }
     }
@@ -209,6 +228,9 @@ impl Protocol for TaskMaster {
     fn stands_for(&self, node: NodeId) -> Option<&'static str> {
         if node >= self.first_client() && !self.params.client_crashes {
             return Some("clients that do not crash");
+        }
+        if self.manager() == Some(node) {
+            return Some("the cluster management application, which stops and starts jobs");
         }
         (node == self.store()).then_some("a data store as Bigtable: ordered rows, single writes durable once answered")
     }

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seedbed_model::{Canonical, Event, NodeId, Part, Property, Span, Stamp, Watch};
 
-use super::TaskMaster;
+use super::cluster::Role;
 use super::ledger::{Gap, Ledger};
-use super::message::{Observation, OpKey};
+use super::message::{Answer, Observation, OpKey, Operation};
 use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
 use super::uses::{self, Uses};
+use super::{TaskMaster, mutants};
 
 /// See the module.
 pub fn properties() -> Vec<Property> {
@@ -52,6 +53,16 @@ pub fn properties() -> Vec<Property> {
             "a lease is of no more tasks than asked for, of these queues, and of none behind the maximum PID (§4)",
         ),
         Property::always("within-a-group", "no operation changes tasks of two consistency groups (§3.4, §5.7)"),
+        Property::always(
+            "served-by-one",
+            "a consistency group is served by one TaskMaster node at one instant, the one that its hash says (§3.4, §5.7)",
+        ),
+        Property::always("carried-out-once", "what is asked through a proxy is carried out once at most (§5.7)"),
+        Property::always("aggregates-all", "a list over all nodes has what each said, or says that it has not (§3.5)"),
+        Property::always(
+            "enqueues-find-a-node",
+            "what may be enqueued at any node is, if one, and all proxies, are up all the time (§5.7, §7)",
+        ),
         Property::always("lists-what-is-there", "a list names the queues of its size and name, and no others (§4)"),
         Property::always(
             "statistics-right",
@@ -88,36 +99,60 @@ pub struct Monitor {
     doubtful: BTreeMap<Ticket, (OpKey, Atom)>,
     /// What of it was acknowledged: nothing, but for mutants.
     promised: BTreeSet<Ticket>,
-    /// From a crash of TaskMaster until it has recovered.
-    is_recovering: bool,
-    /// What was begun and has not ended, with the largest PID of each FIFO queue as it was begun.
-    open: BTreeMap<OpKey, BTreeMap<Queue, Pid>>,
+    /// The TaskMaster nodes that have crashed, or are to take over, and have not recovered yet.
+    recovering: BTreeSet<NodeId>,
+    /// What was begun and has not ended: where, and with the largest PID of each FIFO queue as it was begun.
+    open: BTreeMap<OpKey, (NodeId, BTreeMap<Queue, Pid>)>,
     /// What was open as the last fault was healed.
     overdue: BTreeSet<OpKey>,
     /// Of each queue that waits for a thread, how many operations do, and which queues had one since it waits.
     waiting: BTreeMap<Queue, (u32, BTreeSet<Queue>)>,
     /// What workers make of it.
     uses: Uses,
+    /// Of a cluster.
+    cluster: Cluster,
+}
+
+/// What the properties of a cluster remember: nothing where there are no proxies.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Cluster {
+    /// How often it was resharded.
+    sharding: u32,
+    /// The nodes that serve.
+    serving: BTreeSet<NodeId>,
+    /// By which sharding each proxy routes that is up.
+    routing: BTreeMap<NodeId, u32>,
+    /// Those that have taken over what those before them had.
+    has_taken_over: BTreeSet<NodeId>,
+    /// The calls that were carried out.
+    carried_out: BTreeSet<OpKey>,
+    /// Of each client that enqueues anywhere, which TaskMaster nodes have been up since; none, if not all proxies have been.
+    seeking: BTreeMap<NodeId, BTreeSet<NodeId>>,
 }
 
 impl Monitor {
     /// Folds an event.
     pub fn watch(&mut self, node: NodeId, event: &Event<TaskMaster>, rules: &TaskMaster, watch: &mut Watch<'_>) {
+        if rules.params.proxies > 0 {
+            self.cluster.watch(node, event, rules, watch);
+        }
         match event {
+            Event::Started if rules.sharding_of(node) > 0 && rules.role(node) == Role::Job => {
+                self.recovering.insert(node);
+            }
             Event::Started if node == rules.store() => {
                 rules.first.iter().for_each(|name| self.due.set(*name, Some(Task::available(0))));
                 let row = |(queue, pid): &Name| Row { queue: *queue, generation: 0, pid: *pid };
                 *self.shown = rules.first.iter().map(|name| (row(name), Task::available(0))).collect();
             }
-            Event::Observed(observation) => self.observed(observation, rules, watch),
-            Event::Crashed if node == rules.node() => {
-                watch.reached(if self.is_recovering { "crashed-recovering" } else { "crashed" });
-                self.is_recovering = true;
-                self.open.clear();
-                self.overdue.clear();
-                self.waiting.clear();
-                self.uses = Uses::default();
+            Event::Observed(observation) => self.observed(node, observation, rules, watch),
+            Event::Crashed if rules.role(node) == Role::Job => {
+                if rules.sharding_of(node) == self.cluster.sharding {
+                    watch.reached(if self.recovering.contains(&node) { "crashed-recovering" } else { "crashed" });
+                }
+                self.halted(node, rules);
             }
+            Event::Crashed if rules.role(node) == Role::Proxy => watch.reached("proxy-crashed"),
             Event::Crashed => watch.reached("client-crashed"),
             Event::Healed if rules.params.progress > Span::ZERO => {
                 self.overdue = self.open.keys().copied().collect();
@@ -127,8 +162,9 @@ impl Monitor {
                 if let Some(op) = self.overdue.iter().find(|op| self.open.contains_key(op)) {
                     watch.violated("operations-end", format!("a call of {:?} has not ended", op.client));
                 }
-                if self.is_recovering {
-                    watch.violated("operations-end", "TaskMaster has not recovered");
+                let jobs = rules.jobs_of(self.cluster.sharding);
+                if let Some(node) = self.recovering.iter().find(|node| jobs.contains(&node.0)) {
+                    watch.violated("operations-end", format!("{node:?} has not recovered"));
                 }
             }
             _ => {}
@@ -140,12 +176,21 @@ impl Monitor {
         !self.open.is_empty()
     }
 
-    fn observed(&mut self, shown: &Observation, rules: &TaskMaster, watch: &mut Watch<'_>) {
+    /// A TaskMaster node has crashed, or stopped.
+    fn halted(&mut self, node: NodeId, rules: &TaskMaster) {
+        self.recovering.insert(node);
+        self.open.retain(|_, (at, _)| *at != node);
+        self.overdue.retain(|op| self.open.contains_key(op));
+        self.waiting.retain(|queue, _| !rules.is_of(*queue, node));
+        self.uses.halted();
+    }
+
+    fn observed(&mut self, node: NodeId, shown: &Observation, rules: &TaskMaster, watch: &mut Watch<'_>) {
         match shown {
-            Observation::Applied(row, task) => self.applied(*row, *task, watch),
+            Observation::Applied(row, task) => self.applied(*row, *task, rules, watch),
             Observation::Begun(op) => {
                 let largest = if rules.params.fifo { self.due.largest().clone() } else { BTreeMap::new() };
-                self.open.insert(*op, largest);
+                self.open.insert(*op, (node, largest));
             }
             Observation::Ended(op) => {
                 self.uses.ended();
@@ -190,10 +235,11 @@ impl Monitor {
                     watch.violated("renewed-in-time", format!("{worker:?} renews {name:?}, which has {lease:?}"));
                 }
             }
-            Observation::Recovered(counters) => self.recovered(counters, rules, watch),
+            Observation::Recovered(counters) => self.recovered(node, counters, rules, watch),
             Observation::Leases(request, names) => self.uses.leases(request, names, watch),
             Observation::Listed(listing, queues) => {
-                let sizes = self.due.queues().into_iter().map(|queue| {
+                let own = self.due.queues().into_iter().filter(|queue| rules.is_of(*queue, node));
+                let sizes = own.map(|queue| {
                     let (available, leased) = self.due.count(queue);
                     (queue, available + leased)
                 });
@@ -204,13 +250,16 @@ impl Monitor {
             }
             Observation::Inspected(queue, flow) => self.uses.inspected(*queue, *flow, watch),
             Observation::Waits(queue) => self.waiting.entry(*queue).or_default().0 += 1,
-            Observation::Admitted(queue) => self.admitted(*queue, watch),
+            Observation::Admitted(queue) => self.admitted(*queue, node, rules, watch),
+            Observation::Halted => self.halted(node, rules),
+            Observation::Aggregated { .. } | Observation::Resharded(_) | Observation::Routes(_) => {}
         }
     }
 
     /// A queue has its turn.
-    fn admitted(&mut self, queue: Queue, watch: &mut Watch<'_>) {
-        for (other, (_, passed)) in self.waiting.iter_mut().filter(|(other, _)| **other != queue) {
+    fn admitted(&mut self, queue: Queue, node: NodeId, rules: &TaskMaster, watch: &mut Watch<'_>) {
+        let others = self.waiting.iter_mut().filter(|(other, _)| **other != queue && rules.is_of(**other, node));
+        for (other, (_, passed)) in others {
             if !passed.insert(queue) {
                 watch.violated("queues-take-turns", format!("{other:?} waits while {queue:?} has a second turn"));
             }
@@ -225,13 +274,14 @@ impl Monitor {
     }
 
     /// Rows are written as was acknowledged.
-    fn applied(&mut self, row: Row, task: Option<Task>, watch: &mut Watch<'_>) {
+    fn applied(&mut self, row: Row, task: Option<Task>, rules: &TaskMaster, watch: &mut Watch<'_>) {
         match task {
             Some(task) => self.shown.insert(row, task),
             None => self.shown.remove(&row),
         };
         let due = self.due.task(row.name());
-        if self.is_recovering || self.due.generation(row.queue) != row.generation || due == task {
+        let is_recovering = self.recovering.contains(&rules.owner(row.queue, self.cluster.sharding));
+        if is_recovering || self.due.generation(row.queue) != row.generation || due == task {
             return;
         }
         let property = if due.is_none() { "nothing-comes-back" } else { "acknowledged-kept" };
@@ -246,7 +296,8 @@ impl Monitor {
                 watch.violated("one-by-one", format!("two operations change {name:?} at a time"));
             }
             let before = self.due.task(name);
-            let floor = self.open.get(&op).and_then(|largest| largest.get(&row.queue)).copied().unwrap_or_default();
+            let floor =
+                self.open.get(&op).and_then(|(_, largest)| largest.get(&row.queue)).copied().unwrap_or_default();
             if rules.params.fifo && before.is_none() && row.pid <= floor {
                 watch.violated("fifo-ids-grow", format!("{name:?} is assigned after {floor:?}"));
             }
@@ -286,19 +337,38 @@ impl Monitor {
         }
     }
 
-    /// Nothing is in progress: what is shown is what there must be, and of the doubtful what came first.
-    fn recovered(&mut self, counters: &[(Queue, Counter)], rules: &TaskMaster, watch: &mut Watch<'_>) {
-        let counters: BTreeMap<Queue, Counter> = counters.iter().copied().collect();
+    /// A node has recovered, from its own log or from those that it takes over.
+    fn recovered(&mut self, node: NodeId, counters: &[(Queue, Counter)], rules: &TaskMaster, watch: &mut Watch<'_>) {
+        let predecessors = rules.predecessors(node);
+        if predecessors.is_empty() || !self.cluster.has_taken_over.insert(node) {
+            self.recovered_from(node, &|queue| rules.is_of(queue, node), counters, rules, watch);
+        } else {
+            for before in predecessors {
+                let is_about = |queue| rules.is_of(queue, node) && rules.is_of(queue, before);
+                self.recovered_from(before, &is_about, counters, rules, watch);
+            }
+        }
+        self.recovering.remove(&node);
+    }
+
+    /// Nothing is in progress: what is shown is what there must be, and of the doubtful in this node's log what came first.
+    fn recovered_from(
+        &mut self,
+        node: NodeId,
+        is_about: &dyn Fn(Queue) -> bool,
+        counters: &[(Queue, Counter)],
+        rules: &TaskMaster,
+        watch: &mut Watch<'_>,
+    ) {
+        let counters: BTreeMap<Queue, Counter> =
+            counters.iter().filter(|(queue, _)| is_about(*queue)).copied().collect();
         let generation = |queue| counters.get(&queue).map_or(0, |counter| counter.generation);
-        let named = |row: Row| if rules.has(super::mutants::GENERATION_UNNAMED) { 0 } else { generation(row.queue) };
-        let present = self.shown.iter().filter(|(row, _)| row.generation == named(**row));
+        let named = |row: Row| if rules.has(mutants::GENERATION_UNNAMED) { 0 } else { generation(row.queue) };
+        let present = self.shown.iter().filter(|(row, _)| row.generation == named(**row) && is_about(row.queue));
         let present: Vec<(Name, Task)> = present.map(|(row, task)| (row.name(), *task)).collect();
-        let promised = std::mem::take(&mut self.promised);
-        let doubtful: Vec<(Ticket, Atom)> =
-            std::mem::take(&mut self.doubtful).into_iter().map(|(ticket, (_, atom))| (ticket, atom)).collect();
-        self.is_recovering = false;
+        let (doubtful, promised) = self.doubtful_of(node, is_about);
         let before = (*self.due).clone();
-        let mut gap = Gap::between(&self.due, &present, &counters);
+        let mut gap = Gap::between(&self.due, &present, &counters, is_about);
         let mut recovered = 0;
         while !gap.is_closed() && recovered < doubtful.len() {
             let atom = &doubtful[recovered].1;
@@ -309,7 +379,7 @@ impl Monitor {
         }
         if !gap.is_closed() {
             let present = present.into_iter().collect();
-            let (property, detail) = before.missed(&present, &doubtful, &generation);
+            let (property, detail) = before.missed(&present, &doubtful, &generation, is_about);
             return watch.violated(property, detail);
         }
         if let Some((ticket, _)) = doubtful[recovered..].iter().find(|(ticket, _)| promised.contains(ticket)) {
@@ -321,10 +391,111 @@ impl Monitor {
         if recovered < doubtful.len() {
             watch.reached("doubtful-discarded");
         }
-        let mut queues = self.due.queues();
+        let mut queues: BTreeSet<Queue> = self.due.queues().into_iter().filter(|queue| is_about(*queue)).collect();
         queues.extend(counters.keys().copied());
         for queue in queues {
             self.recount(queue, &counters.get(&queue).copied().unwrap_or_default(), watch);
+        }
+    }
+
+    /// What of a node's log was in doubt about these queues is so no longer; and which tickets of it were promised.
+    fn doubtful_of(
+        &mut self,
+        node: NodeId,
+        is_about: &dyn Fn(Queue) -> bool,
+    ) -> (Vec<(Ticket, Atom)>, BTreeSet<Ticket>) {
+        let all = std::mem::take(&mut self.doubtful);
+        let (of_it, others) = all.into_iter().partition(|(ticket, (_, atom))| {
+            ticket.incarnation.scope() == node.0 && atom.deltas.keys().all(|queue| is_about(*queue))
+        });
+        self.doubtful = others;
+        let of_it: BTreeMap<Ticket, (OpKey, Atom)> = of_it;
+        let (promised, others) =
+            std::mem::take(&mut self.promised).into_iter().partition(|ticket| of_it.contains_key(ticket));
+        self.promised = others;
+        (of_it.into_iter().map(|(ticket, (_, atom))| (ticket, atom)).collect(), promised)
+    }
+}
+
+impl Cluster {
+    fn watch(&mut self, node: NodeId, event: &Event<TaskMaster>, rules: &TaskMaster, watch: &mut Watch<'_>) {
+        match event {
+            Event::Crashed => self.crashed(node, rules),
+            Event::Observed(Observation::Halted) => self.halted(node),
+            Event::Observed(Observation::Routes(sharding)) => {
+                self.routing.insert(node, *sharding);
+            }
+            Event::Observed(Observation::Resharded(sharding)) => {
+                watch.reached("resharded");
+                self.sharding = *sharding;
+            }
+            Event::Observed(Observation::Recovered(_)) => self.serves(node, rules, watch),
+            Event::Observed(Observation::Logged { op, atom, .. }) => {
+                if let Some(queue) = atom.deltas.keys().find(|queue| !rules.is_of(**queue, node)) {
+                    watch.violated("served-by-one", format!("{node:?} changes {queue:?}, which is not its own"));
+                }
+                if !self.carried_out.insert(*op) {
+                    watch.violated(
+                        "carried-out-once",
+                        format!("call {} of {:?} is carried out twice", op.call, op.client),
+                    );
+                }
+            }
+            Event::Observed(Observation::Aggregated { said, missing }) => {
+                watch.reached(if missing.is_empty() { "aggregated" } else { "aggregated-without" });
+                let jobs = rules.jobs_of(rules.sharding_of(node)).map(NodeId);
+                if let Some(job) = jobs.into_iter().find(|job| !said.contains(job) && !missing.contains(job)) {
+                    watch.violated("aggregates-all", format!("a list has nothing of {job:?}, and does not say so"));
+                }
+            }
+            Event::Invoked(_, Operation::Anywhere(_)) => {
+                let all_route = rules.proxies().all(|proxy| self.routing.get(&proxy) == Some(&self.sharding));
+                self.seeking.insert(node, if all_route { self.serving.clone() } else { BTreeSet::new() });
+            }
+            Event::Responded(_, answer) => {
+                let up = self.seeking.remove(&node).unwrap_or_default();
+                if let (Answer::Unknown, Some(job)) = (answer, up.first()) {
+                    let detail = format!("{node:?} has enqueued nowhere, and {job:?} was up all the time");
+                    watch.violated("enqueues-find-a-node", detail);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// It has recovered: it is one of the sharding, and no other serves a group of its.
+    fn serves(&mut self, node: NodeId, rules: &TaskMaster, watch: &mut Watch<'_>) {
+        let sharding = rules.sharding_of(node);
+        let others = self.serving.iter().filter(|other| rules.sharding_of(**other) != sharding);
+        for other in others {
+            let queues = (0..rules.params.queues).map(Queue);
+            if let Some(queue) =
+                queues.into_iter().find(|queue| rules.is_of(*queue, node) && rules.is_of(*queue, *other))
+            {
+                let detail = format!("{node:?} serves {queue:?}, which {other:?} serves, too");
+                watch.violated("served-by-one", detail);
+            }
+        }
+        self.serving.insert(node);
+    }
+
+    fn halted(&mut self, node: NodeId) {
+        self.serving.remove(&node);
+        for up in self.seeking.values_mut() {
+            up.remove(&node);
+        }
+    }
+
+    fn crashed(&mut self, node: NodeId, rules: &TaskMaster) {
+        match rules.role(node) {
+            Role::Job => self.halted(node),
+            Role::Proxy => {
+                self.routing.remove(&node);
+                self.seeking.clear();
+            }
+            _ => {
+                self.seeking.remove(&node);
+            }
         }
     }
 }

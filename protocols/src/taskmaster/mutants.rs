@@ -70,8 +70,25 @@ pub const BACKS_OFF_NOT: &str = "backs-off-not";
 pub const NEVER_DENIES: &str = "never-denies";
 /// An operation may be about several consistency groups.
 pub const CROSSES_GROUPS: &str = "crosses-groups";
+/// Proxies send calls to any node.
+pub const ROUTES_ANYWHERE: &str = "routes-anywhere";
+/// A proxy sends an update once more, though it may have been carried out.
+pub const PASSES_TWICE: &str = "passes-twice";
+/// A node that is asked for a list asks no other.
+pub const ASKS_NOBODY: &str = "asks-nobody";
+/// A list does not say whose queues are missing in it.
+pub const MISSING_UNNAMED: &str = "missing-unnamed";
+/// What is to be enqueued anywhere is enqueued at one node.
+pub const ENQUEUES_AT_ONE: &str = "enqueues-at-one";
+/// The jobs of a sharding begin before those of the one before have stopped.
+pub const STOPS_UNHEARD: &str = "stops-unheard";
+/// A job that was told to stop goes on serving.
+pub const SERVES_ON: &str = "serves-on";
+/// The jobs of a sharding leave the logs of those before unread.
+pub const INHERITS_NOTHING: &str = "inherits-nothing";
 
-/// All of them. The explorer tries all but four:
+/// All of them. The explorer tries all but five:
+/// - `enqueues-at-one`: a client that asks elsewhere has waited for some time, which its untimed bounds do not measure;
 /// - `asks-once`: the worlds that it explores lose no message, so that what is asked once is answered;
 /// - `duration-from-renewal`: it saturates instants that are past, and measures no durations;
 /// - `backs-off-not`, `never-denies`: times as numbers in PIDs do not move on with its clock.
@@ -154,4 +171,20 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant::falls(BACKS_OFF_NOT, "the time in the PID of what failed (§7)", "backs-off"),
     Mutant::falls(NEVER_DENIES, "the denial after some number of failures (§7)", "backs-off"),
     Mutant::falls(CROSSES_GROUPS, "the refusal of operations across consistency groups (§5.7)", "within-a-group"),
+    Mutant::falls(ROUTES_ANYWHERE, "the proxies' mapping from groups to nodes (§5.7)", "served-by-one"),
+    Mutant::falls(
+        PASSES_TWICE,
+        "that a proxy asks once: it knows of no call whether it was carried out",
+        "carried-out-once",
+    ),
+    Mutant::falls(ASKS_NOBODY, "a node's query of the others for a list (§3.5)", "aggregates-all"),
+    Mutant::falls(MISSING_UNNAMED, "the naming of nodes that have not answered", "aggregates-all"),
+    Mutant::falls(ENQUEUES_AT_ONE, "the enqueueing at another node where one is down (§5.7)", "enqueues-find-a-node"),
+    Mutant::falls(STOPS_UNHEARD, "the restart of all jobs at once for a new sharding (§5.7)", "served-by-one"),
+    Mutant::falls(SERVES_ON, "the end of a job that is restarted with a new sharding (§5.7)", "served-by-one"),
+    Mutant::falls(
+        INHERITS_NOTHING,
+        "the replay of a former owner's log by the new one of a group (§5.3, §5.7)",
+        "acknowledged-kept",
+    ),
 ];

@@ -10,6 +10,7 @@ use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Span};
 use super::admission::Admission;
 use super::cache::Cache;
 use super::checkpoint::Checkpoint;
+use super::gathering::Gatherings;
 use super::locks::{Lock, Locks, Mode};
 use super::log::Log;
 use super::message::*;
@@ -27,6 +28,9 @@ pub struct Node {
     pub(super) early: BTreeMap<OpKey, Request>,
     pub(super) ops: BTreeMap<OpKey, Op>,
     pub(super) admission: Admission,
+    /// Through which proxy a call came, if through one.
+    pub(super) via: BTreeMap<OpKey, NodeId>,
+    pub(super) gatherings: Gatherings,
     pub(super) locks: Locks,
     pub(super) log: Log,
     pub(super) counters: BTreeMap<Queue, Counter>,
@@ -82,6 +86,8 @@ impl Node {
             early: BTreeMap::new(),
             ops: BTreeMap::new(),
             admission: Admission::default(),
+            via: BTreeMap::new(),
+            gatherings: Gatherings::default(),
             locks: Locks::default(),
             log: Log::behind(Ticket { incarnation: nonce, number: 0 }),
             counters: BTreeMap::new(),
@@ -106,6 +112,7 @@ impl Node {
                 cx.set(Timer::Checkpoint, rules.params.checkpoint);
             }
             Input::Timer(Timer::Expiry(_)) => {}
+            Input::Timer(Timer::Gather(client)) => self.gathered_late(client, rules, cx),
             Input::Decision(Decision::Checkpoint) => {
                 self.checkpoint.left = self.checkpoint.left.saturating_sub(1);
                 self.write_checkpoint(rules, cx);
@@ -132,13 +139,14 @@ impl Node {
     fn on_message(&mut self, from: NodeId, message: Message, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         match message {
             Message::Call { nonce, call, request } => {
-                let key = OpKey { client: from, nonce, call };
-                if self.phase == Phase::Serving {
-                    self.begin(key, request, rules, cx);
-                } else {
-                    self.early.insert(key, request);
-                }
+                self.on_call(OpKey { client: from, nonce, call }, request, rules, cx);
             }
+            Message::Passed { key, request } => {
+                self.via.insert(key, from);
+                self.on_call(key, request, rules, cx);
+            }
+            Message::Gather { key, listing } => self.on_gather(from, key, &listing, rules, cx),
+            Message::Gathered { key, sizes } => self.on_gathered(from, key, sizes, rules, cx),
             Message::Found { asker, read, found, .. } => {
                 self.unanswered.remove(&Question::Read(asker, read));
                 match asker {
@@ -157,6 +165,19 @@ impl Node {
         }
     }
 
+    fn on_call(&mut self, key: OpKey, request: Request, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        if self.phase == Phase::Serving {
+            self.begin(key, request, rules, cx);
+        } else {
+            self.early.insert(key, request);
+        }
+    }
+
+    /// Whether it is this incarnation, and ready.
+    pub fn serves(&self, nonce: Nonce) -> bool {
+        self.nonce == nonce && self.phase == Phase::Serving
+    }
+
     fn on_written(&mut self, version: Ticket, place: Place, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         match place {
             Place::Log => self.on_logged(version, rules, cx),
@@ -171,7 +192,13 @@ impl Node {
             return cx.mark("call heard twice");
         }
         match request {
-            Request::List(listing) => self.list(key, listing, rules, cx),
+            Request::List(listing) if rules.is_cluster(rules.sharding_of(cx.node())) => {
+                self.gather(key, listing, rules, cx);
+            }
+            Request::List(listing) => {
+                let queues = self.listed(&listing, rules, cx);
+                self.reply(key, Reply::Queues(queues), cx);
+            }
             Request::Inspect(queue) => self.inspect(key, queue, rules, cx),
             request if rules.crosses_groups(&request) && !rules.has(mutants::CROSSES_GROUPS) => {
                 cx.mark("refused: it crosses groups");
@@ -357,7 +384,10 @@ impl Node {
         }
     }
 
-    pub(super) fn reply(&self, key: OpKey, reply: Reply, cx: &mut Context<'_, TaskMaster>) {
+    pub(super) fn reply(&mut self, key: OpKey, reply: Reply, cx: &mut Context<'_, TaskMaster>) {
+        if let Some(proxy) = self.via.remove(&key) {
+            return cx.send(proxy, Message::PassedBack { key, reply });
+        }
         cx.send(key.client, Message::Reply { nonce: key.nonce, call: key.call, reply });
     }
 

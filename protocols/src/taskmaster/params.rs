@@ -42,6 +42,8 @@ pub enum Workload {
     Coordination,
     /// Conversions that may fail (§7).
     BackOff,
+    /// Tasks that are enqueued at any node of a cluster, and done; and lists over all nodes (§5.7).
+    Spread,
 }
 
 /// Sizes.
@@ -80,6 +82,14 @@ pub struct Params {
     pub cache: u32,
     /// At most so many tasks are fetched by a refill at once. 1 or more.
     pub prefetch: u32,
+    /// How many TaskMaster nodes there are. 1 to 16; several have proxies.
+    pub nodes: u16,
+    /// To how many nodes the cluster is resharded, one time after the other, each by a restart of all. At most 4 times, to 1 to 16.
+    pub reshards: Vec<u16>,
+    /// How many proxies stand before the nodes; 0: clients ask the one node. At most 16.
+    pub proxies: u16,
+    /// How long a node that puts a list together waits for the others. 0s: for ever.
+    pub gather: Span,
     /// From how many consistency groups queues are. 1 or more.
     pub groups: u16,
     /// Whether rates and lease durations are kept (§3.5).
@@ -118,7 +128,9 @@ pub struct Params {
     /// It follows from the rest of a scenario. What was lost before is asked for again after `retry`; from then on a round trip to the
     /// store takes two delays. A recovery takes five (it reads the minimum, fences it, scans, writes, begins its log), an operation
     /// three (it reads, is logged, is applied), and at worst the operations that are open wait for each other: of each client the call
-    /// that it waits for, and those that it gave up during the longest outage, one in each `patience`. A test holds the scenarios to it.
+    /// that it waits for, and those that it gave up during the longest outage, one in each `patience`. A cluster may have been about to
+    /// reshard: what the manager says, or is told, may have been lost twice, and a job that takes over asks where logs begin: two
+    /// retries and three round trips more. A test holds the scenarios to it.
     pub progress: Span,
 }
 
@@ -141,6 +153,10 @@ impl Default for Params {
             expiry_every: Span::ZERO,
             cache: 0,
             prefetch: 2,
+            nodes: 1,
+            reshards: Vec::new(),
+            proxies: 0,
+            gather: Span::ZERO,
             groups: 1,
             statistics: false,
             tries: 3,
@@ -187,6 +203,7 @@ impl Family for TaskMaster {
         if params.pids == 0 {
             return Err("pids 0: there is none to draw; 1 or more is possible".into());
         }
+        check_cluster(params)?;
         if params.groups == 0 {
             return Err("groups 0: each queue is of one; 1 or more is possible".into());
         }
@@ -227,4 +244,22 @@ impl Family for TaskMaster {
         }
         Ok(TaskMaster { params: params.clone(), scripts, first, mutants })
     }
+}
+
+/// What there are of servers.
+fn check_cluster(params: &Params) -> Result<(), String> {
+    let Params { nodes, reshards, proxies, .. } = params;
+    if let Some(nodes) = std::iter::once(nodes).chain(reshards).find(|nodes| !(1..=16).contains(*nodes)) {
+        return Err(format!("nodes {nodes}: 1 to 16 are possible, also after a reshard"));
+    }
+    if reshards.len() > 4 || *proxies > 16 {
+        return Err(format!("reshards {}, proxies {proxies}: at most 4 and 16 are possible", reshards.len()));
+    }
+    if (*nodes > 1 || !reshards.is_empty()) && *proxies == 0 {
+        return Err("proxies 0: workers do not know which of several nodes has a group; 1 or more is possible".into());
+    }
+    if params.statistics && (*nodes > 1 || !reshards.is_empty()) {
+        return Err("statistics: rates and durations are soft state of one node; leave nodes and reshards out".into());
+    }
+    Ok(())
 }

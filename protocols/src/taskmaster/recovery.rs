@@ -8,13 +8,18 @@
 //! 3. It writes the rows and the counters of the committed part, each with the timestamp of its ticket, so that a row which was
 //!    written already, or is written late by an earlier incarnation, is the same.
 //! 4. Once these are durable it begins a log of its own: the minimum ticket is then of its incarnation.
+//!
+//! A job of a later sharding takes over, before it has a log of its own, what the logs of the former owners of its groups hold: it asks
+//! where each of them begins, and replays the atoms of its groups alone. Until then its row of the minimum ticket names a ticket of
+//! theirs, so that it does so again if it crashes meanwhile; after that their logs are never read again (TA3). Nobody takes their
+//! minimum tickets over: they only grow, past atoms whose rows and counters are durable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seedbed_model::{Canonical, Context, Span};
+use seedbed_model::{Canonical, Context, NodeId, Nonce, Span};
 
 use super::log::Log;
-use super::message::{Found, Minimum, Observation, Place, Read, Timer, Write};
+use super::message::{Found, Message, Minimum, Observation, Place, Read, Timer, Write};
 use super::node::Node;
 use super::task::{Atom, Counter, Queue, Row, Task, Ticket};
 use super::{TaskMaster, mutants};
@@ -28,10 +33,10 @@ pub enum Phase {
     Fencing(Ticket),
     /// It scans the log and the counters.
     Scanning {
-        /// Behind this ticket.
+        /// Where its log begins.
         after: Ticket,
-        /// Once it is there.
-        log: Option<Vec<(Ticket, Atom)>>,
+        /// Behind these tickets, each once it is there: of its own log, or of those that it takes over.
+        logs: BTreeMap<Ticket, Option<Vec<(Ticket, Atom)>>>,
         /// Once they are there.
         counters: Option<Vec<(Queue, Counter)>>,
     },
@@ -41,6 +46,8 @@ pub enum Phase {
     Beginning(Ticket),
     /// It is ready.
     Serving,
+    /// It asks where the logs of these begin, which it takes over; of those that have answered, the ticket.
+    Inheriting(BTreeMap<NodeId, Option<Ticket>>),
 }
 
 impl Node {
@@ -54,9 +61,17 @@ impl Node {
     ) {
         match (&mut self.phase, found) {
             (Phase::Looking, Found::Minimum(minimum)) => self.fence(minimum, rules, cx),
-            (Phase::Scanning { log, .. }, Found::Log(found)) => {
-                *log = Some(found);
-                self.replay(rules, cx);
+            (Phase::Inheriting(minima), Found::Minimum(Some(minimum))) => {
+                if let Read::MinimumOf(node) = read {
+                    minima.insert(node, Some(minimum.ticket));
+                    self.inherit(rules, cx);
+                }
+            }
+            (Phase::Scanning { logs, .. }, Found::Log(found)) => {
+                if let Read::Log(after) = read {
+                    logs.insert(after, Some(found));
+                    self.replay(rules, cx);
+                }
             }
             (Phase::Scanning { counters, .. }, Found::Counters(found)) => {
                 *counters = Some(found);
@@ -69,7 +84,11 @@ impl Node {
 
     fn fence(&mut self, minimum: Option<Minimum>, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         let own = Ticket { incarnation: self.nonce, number: 0 };
-        let after = minimum.map_or(own, |minimum| minimum.ticket);
+        let first = match rules.predecessors(cx.node()).first() {
+            Some(node) => Ticket { incarnation: Nonce::first(node.0), number: 0 },
+            None => own,
+        };
+        let after = minimum.map_or(first, |minimum| minimum.ticket);
         if rules.has(mutants::LOG_UNFENCED) {
             return self.scan(after, rules, cx);
         }
@@ -78,21 +97,63 @@ impl Node {
     }
 
     fn scan(&mut self, after: Ticket, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        self.phase = Phase::Scanning { after, log: None, counters: None };
-        self.read(None, Read::Log(after), rules, cx);
+        if after.incarnation.scope() == cx.node().0 {
+            return self.scan_logs(after, BTreeMap::from([(after, None)]), rules, cx);
+        }
+        if rules.has(mutants::INHERITS_NOTHING) {
+            return self.scan_logs(after, BTreeMap::new(), rules, cx);
+        }
+        cx.mark("takes over");
+        let minima: BTreeMap<NodeId, Option<Ticket>> =
+            rules.predecessors(cx.node()).into_iter().map(|node| (node, None)).collect();
+        for node in minima.keys() {
+            self.read(None, Read::MinimumOf(*node), rules, cx);
+        }
+        self.phase = Phase::Inheriting(minima);
+    }
+
+    /// Once it knows where all begin. Each has a log of its own: it has served, else nobody would have resharded.
+    fn inherit(&mut self, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let Phase::Inheriting(minima) = &self.phase else { return };
+        let Some(tickets) = minima.values().copied().collect::<Option<Vec<Ticket>>>() else { return };
+        let Some(first) = rules.predecessors(cx.node()).first().copied() else { return };
+        let after = Ticket { incarnation: Nonce::first(first.0), number: 0 };
+        self.scan_logs(after, tickets.into_iter().map(|ticket| (ticket, None)).collect(), rules, cx);
+    }
+
+    fn scan_logs(
+        &mut self,
+        after: Ticket,
+        logs: BTreeMap<Ticket, Option<Vec<(Ticket, Atom)>>>,
+        rules: &TaskMaster,
+        cx: &mut Context<'_, TaskMaster>,
+    ) {
+        for behind in logs.keys() {
+            self.read(None, Read::Log(*behind), rules, cx);
+        }
+        self.phase = Phase::Scanning { after, logs, counters: None };
         self.read(None, Read::Counters, rules, cx);
     }
 
-    /// Once both scans are there.
+    /// Once all scans are there.
     fn replay(&mut self, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let Phase::Scanning { after, log: Some(log), counters: Some(counters) } = &self.phase else { return };
-        let after = *after;
-        let committed = committed(after, log, rules.has(mutants::GAP_AS_NONE));
-        if committed.len() < log.len() {
-            cx.mark("gap");
+        let Phase::Scanning { after, logs, counters: Some(counters) } = &self.phase else { return };
+        let Some(logs) = logs.iter().map(|(behind, log)| Some((*behind, log.as_ref()?))).collect::<Option<Vec<_>>>()
+        else {
+            return;
+        };
+        let (after, node) = (*after, cx.node());
+        let mut committed = Vec::new();
+        for (behind, log) in logs {
+            let of_log = committed_behind(behind, log, rules.has(mutants::GAP_AS_NONE));
+            if of_log.len() < log.len() {
+                cx.mark("gap");
+            }
+            committed.extend(of_log);
         }
         let end = committed.last().map_or(after, |(ticket, _)| *ticket);
-        self.counters = counters.iter().copied().collect();
+        committed.retain(|(_, atom)| atom.deltas.keys().all(|queue| rules.is_of(*queue, node)));
+        self.counters = counters.iter().filter(|(queue, _)| rules.is_of(*queue, node)).copied().collect();
         let mut rows: BTreeMap<Row, (Ticket, Option<Task>)> = BTreeMap::new();
         let mut changed = BTreeSet::new();
         for (ticket, atom) in &committed {
@@ -186,6 +247,9 @@ impl Node {
         for queue in deleted.map(|(queue, _)| *queue).collect::<Vec<_>>() {
             self.reap(queue, rules, cx);
         }
+        if let Some(manager) = rules.manager() {
+            cx.send(manager, Message::Ready(rules.sharding_of(cx.node())));
+        }
         for (key, request) in std::mem::take(&mut self.early) {
             self.begin(key, request, rules, cx);
         }
@@ -193,7 +257,7 @@ impl Node {
 }
 
 /// Of what lies behind `after` in the log, what was committed: all before the first ticket that is missing.
-fn committed(after: Ticket, log: &[(Ticket, Atom)], gaps_are_none: bool) -> Vec<(Ticket, Atom)> {
+fn committed_behind(after: Ticket, log: &[(Ticket, Atom)], gaps_are_none: bool) -> Vec<(Ticket, Atom)> {
     let expected = after.number + 1..;
     let whole = log.iter().zip(expected).take_while(|((ticket, _), number)| gaps_are_none || ticket.number == *number);
     whole.map(|(logged, _)| logged.clone()).collect()

@@ -20,7 +20,8 @@ pub struct Store {
     tasks: Part<BTreeMap<Row, Cell<Option<Task>>>>,
     log: Part<BTreeMap<Ticket, Atom>>,
     counters: Part<BTreeMap<Queue, Cell<Counter>>>,
-    minimum: Part<Option<Cell<Minimum>>>,
+    /// Of each TaskMaster node.
+    minima: Part<BTreeMap<NodeId, Cell<Minimum>>>,
     /// Random reads that take their time, in the order in which they came.
     reading: BTreeMap<u32, (NodeId, Message)>,
 }
@@ -73,7 +74,7 @@ impl Store {
                 if rules.params.workload != Workload::Mixed {
                     cx.mark("store-read");
                 }
-                let found = self.read(read);
+                let found = self.read(read, from);
                 cx.send(from, Message::Found { nonce, asker, read, found });
             }
             Message::Write { nonce, version, write } => {
@@ -94,7 +95,7 @@ impl Store {
             Message::Read { nonce, .. } => self.is_of_the_past(*nonce),
             // What is trimmed is never read again: it is gone, and what comes of it goes.
             Message::Write { version, write: Write::Log(_), .. } => {
-                self.minimum.as_ref().is_some_and(|cell| *version <= cell.value.trimmed)
+                self.minimum_of(version.incarnation).is_some_and(|cell| *version <= cell.value.trimmed)
             }
             Message::Write { nonce, version, write } => {
                 self.is_of_the_past(*nonce) && !self.would_show(*version, write, rules)
@@ -104,7 +105,12 @@ impl Store {
     }
 
     fn is_of_the_past(&self, nonce: Nonce) -> bool {
-        self.minimum.as_ref().is_some_and(|cell| nonce < cell.value.owner)
+        self.minimum_of(nonce).is_some_and(|cell| nonce < cell.value.owner)
+    }
+
+    /// Of the node whose incarnation it is.
+    fn minimum_of(&self, nonce: Nonce) -> Option<&Cell<Minimum>> {
+        self.minima.get(&NodeId(nonce.scope()))
     }
 
     fn would_show(&self, version: Ticket, write: &Write, rules: &TaskMaster) -> bool {
@@ -114,7 +120,7 @@ impl Store {
         let shown = match write {
             Write::Task(row, _) => self.tasks.get(row).map(|cell| cell.version),
             Write::Counter(queue, _) => self.counters.get(queue).map(|cell| cell.version),
-            Write::Minimum(_) => self.minimum.as_ref().map(|cell| cell.version),
+            Write::Minimum(_) => self.minimum_of(version.incarnation).map(|cell| cell.version),
             Write::Log(_) => None,
         };
         shown.is_none_or(|shown| version > shown)
@@ -136,17 +142,26 @@ impl Store {
                 self.counters.insert(queue, Cell { version, value });
             }
             Write::Minimum(value) => {
-                *self.minimum = Some(Cell { version, value });
-                let kept = self.log.split_off(&value.trimmed);
-                *self.log = kept;
-                self.log.remove(&value.trimmed);
+                self.minima.insert(NodeId(version.incarnation.scope()), Cell { version, value });
+                let node = version.incarnation.scope();
+                let is_trimmed = |ticket: &Ticket| *ticket <= value.trimmed && ticket.incarnation.scope() == node;
+                while let Some(ticket) = self.first_logged(node).filter(is_trimmed) {
+                    self.log.remove(&ticket);
+                }
             }
         }
     }
 
-    fn read(&self, read: Read) -> Found {
+    /// The first of a node's log.
+    fn first_logged(&self, node: u16) -> Option<Ticket> {
+        let first = Ticket { incarnation: Nonce::first(node), number: 0 };
+        self.log.range(first..).next().map(|(ticket, _)| *ticket)
+    }
+
+    fn read(&self, read: Read, from: NodeId) -> Found {
         match read {
-            Read::Minimum => Found::Minimum(self.minimum.as_ref().map(|cell| cell.value)),
+            Read::Minimum => Found::Minimum(self.minima.get(&from).map(|cell| cell.value)),
+            Read::MinimumOf(node) => Found::Minimum(self.minima.get(&node).map(|cell| cell.value)),
             Read::Log(after) => {
                 let last = Ticket { number: u32::MAX, ..after };
                 let behind = self.log.range((Bound::Excluded(after), Bound::Included(last)));

@@ -1,6 +1,6 @@
 //! What parameters and scripts are refused, and the pure parts. Whole runs are in `seedbed check taskmaster` and its scenarios.
 
-use seedbed_model::{Family, Mutants, Nonce, Span, Stamp};
+use seedbed_model::{Family, Mutants, NodeId, Nonce, Protocol, Span, Stamp};
 
 use super::message::Listing;
 use super::params::{Consistency, Params, Workload};
@@ -33,6 +33,12 @@ fn parameters_that_make_no_sense_are_refused_with_what_would_be_right() {
         (Params { groups: 0, ..Params::default() }, "1 or more"),
         (Params { tries: 0, ..Params::default() }, "1 to 16"),
         (Params { workload: Workload::BackOff, clients: 30, ..Params::default() }, "at most 256"),
+        (Params { nodes: 0, ..Params::default() }, "1 to 16"),
+        (Params { reshards: vec![17], proxies: 1, ..Params::default() }, "1 to 16"),
+        (Params { reshards: vec![2; 5], proxies: 1, ..Params::default() }, "at most 4"),
+        (Params { nodes: 2, ..Params::default() }, "1 or more"),
+        (Params { nodes: 2, proxies: 1, statistics: true, ..Params::default() }, "leave nodes"),
+        (script("anywhere"), "one number"),
         (script("list 1 ["), "no regular expression"),
         (script("coordinate 17"), "1 to 16"),
         (script("enqueue 0:+"), "fifo = true"),
@@ -83,6 +89,52 @@ fn an_atom_counts_what_its_rows_become() {
     let delta = |available, last| Delta { available, leased: 0, last: Pid(last) };
     assert_eq!(atom.deltas[&Queue(0)], delta(-1, 0));
     assert_eq!(atom.deltas[&Queue(1)], delta(1, 1));
+}
+
+/// "The hash value of a consistency group's name determines the owning TaskMaster node. This provides a somewhat uniform
+/// distribution of consistency groups to nodes" (§5.7).
+#[test]
+fn a_group_has_one_owner_in_each_sharding_and_every_node_has_groups() {
+    let params = Params {
+        nodes: 3,
+        reshards: vec![4, 2],
+        proxies: 2,
+        groups: 100,
+        queues: 200,
+        clients: 1,
+        ..Params::default()
+    };
+    let rules = TaskMaster::build(&params, Mutants::none()).expect("it is built");
+    let names = rules.nodes();
+    assert_eq!(names[1..5], ["taskmaster-1", "taskmaster-2", "taskmaster-3", "taskmaster-1-2"]);
+    assert_eq!(names[10..], ["proxy-1", "proxy-2", "manager", "client-1"]);
+    for (sharding, size) in [(0, 3), (1, 4), (2, 2)] {
+        let jobs = rules.jobs_of(sharding);
+        assert_eq!(jobs.len(), size);
+        let owned = |job: u16| (0..200).filter(|queue| rules.owner(Queue(*queue), sharding).0 == job).count();
+        let counts: Vec<usize> = jobs.clone().map(owned).collect();
+        assert_eq!(counts.iter().sum::<usize>(), 200, "all are in the sharding");
+        assert!(counts.iter().all(|count| (100..300).contains(&(count * size))), "{counts:?} of 200 queues");
+        for queue in (0..100).map(Queue) {
+            let same_group = Queue(queue.0 + 100);
+            assert_eq!(rules.owner(queue, sharding), rules.owner(same_group, sharding), "one node for a group");
+            assert_eq!(jobs.clone().filter(|job| rules.is_of(queue, NodeId(*job))).count(), 1);
+        }
+        for job in jobs {
+            assert_eq!(rules.sharding_of(NodeId(job)), sharding);
+        }
+    }
+}
+
+/// What a former owner writes late has an earlier timestamp than all that the new one writes (TA4).
+#[test]
+fn tickets_of_a_later_sharding_are_larger() {
+    let of = |node: u16, restarts: usize| {
+        let incarnation = (0..restarts).fold(Nonce::first(node), |nonce, _| nonce.next());
+        Ticket { incarnation, number: 1 }
+    };
+    assert!(of(1, 5) < of(3, 0));
+    assert!(of(3, 0) < of(3, 1));
 }
 
 /// "Returned queues can be filtered by several properties including queue length and name regular expression" (§4).

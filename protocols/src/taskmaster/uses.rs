@@ -44,6 +44,11 @@ impl Uses {
         }
     }
 
+    /// A TaskMaster node has stopped.
+    pub fn halted(&mut self) {
+        *self = Uses::default();
+    }
+
     /// An update that was refused in a part has renewed nothing.
     pub fn ended(&mut self) {
         self.renewed.clear();

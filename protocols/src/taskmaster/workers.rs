@@ -56,6 +56,13 @@ impl TaskMaster {
         Request::Lease { queues, count: 1, most: Some(pid_of(now, PIDS_OF_MILLISECOND - 1)) }
     }
 
+    /// "Evenly distributing the addition of work among multiple TaskMaster nodes" (§5.7): in another queue each time, counted from one
+    /// that the data draws.
+    pub(super) fn enqueued_at(&self, tried: u32, data: u32) -> Request {
+        let queue = Queue(((data + tried) % u32::from(self.params.queues)) as u16);
+        Request::Update(Update { enqueues: vec![(queue, Some(Pid(data)), data)], ..Update::default() })
+    }
+
     /// A request of a user's.
     pub(super) fn submission(&self, data: u32, now: Stamp) -> Request {
         let enqueues = vec![(Queue(0), Some(pid_of(now, data)), data)];

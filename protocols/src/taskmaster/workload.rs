@@ -6,6 +6,7 @@
 //! - `work 0 x2 >1`: the same, and what was leased is dequeued, and enqueued in queue 1
 //! - `finish`, `renew`: what was leased is dequeued, or renewed
 //! - `delete 0`, `list 1 0#.*`, `inspect 0`: deletes queue 0; lists queues of 1 task or more with such names; statistics of queue 0
+//! - `anywhere 5`: task 5 is enqueued at any node, at another where one does not answer
 //! - `coordinate 2`: leases a task of queue 0, enqueues two in queue 1, waits until it has drained, and moves on to queue 2
 
 use std::collections::BTreeSet;
@@ -67,12 +68,13 @@ fn operation(data: u32, text: &str) -> Result<Operation, String> {
         "delete" => Ok(Operation::Call(Request::Delete(Queue(one("a queue")?)))),
         "inspect" => Ok(Operation::Call(Request::Inspect(Queue(one("a queue")?)))),
         "list" => list(words).map(|listing| Operation::Call(Request::List(listing))),
+        "anywhere" => Ok(Operation::Anywhere(u32::from(one("a task")?))),
         "coordinate" => match u32::from(one("how many tasks")?) {
             count @ 1..=QUERIES_MAX => Ok(Operation::Coordinate(count)),
             _ => Err(format!("`{text}`: 1 to {QUERIES_MAX} tasks are possible")),
         },
         _ => Err(format!(
-            "`{text}` is no operation; known: enqueue Q:P…, lease Q… xN <=P, work Q… xN >Q, finish, renew, delete Q, list N NAMES, inspect Q, coordinate N"
+            "`{text}` is no operation; known: enqueue Q:P…, lease Q… xN <=P, work Q… xN >Q, finish, renew, delete Q, list N NAMES, inspect Q, anywhere P, coordinate N"
         )),
     }
 }
@@ -138,6 +140,7 @@ impl TaskMaster {
             Workload::Pipeline => self.stage(index, op, own, draw),
             Workload::Coordination => self.coordinated(index, op, draw),
             Workload::BackOff => self.conversion(index, op, draw),
+            Workload::Spread => self.spread(index, op, draw),
         }
     }
 
@@ -198,6 +201,18 @@ impl TaskMaster {
         }
     }
 
+    /// What is enqueued anywhere, and done.
+    fn spread(&self, index: u16, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        match draw(6) {
+            0..=2 => Operation::Anywhere(op.0 * u32::from(self.params.clients) + u32::from(index) + 1),
+            3 => Operation::Call(Request::List(Listing { pattern: None, least: 1, most: 0 })),
+            _ => {
+                let queues = BTreeSet::from([Queue(draw(u32::from(self.params.queues)) as u16)]);
+                Operation::Work(Request::Lease { queues, count: 2, most: None }, None)
+            }
+        }
+    }
+
     /// Two conversions in three fail.
     fn conversion(&self, index: u16, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
         if draw(4) == 0 {
@@ -208,8 +223,9 @@ impl TaskMaster {
 
     fn drawn(&self, node: NodeId, op: OpId, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
         let data = u32::from(node.0) * 1000 + op.0;
-        let (queues, pids) = (u32::from(self.params.queues), self.params.pids);
-        let queue = |draw: &mut dyn FnMut(u32) -> u32| Queue(draw(queues) as u16);
+        let pids = self.params.pids;
+        let group = self.drawn_group(draw);
+        let queue = |draw: &mut dyn FnMut(u32) -> u32| group.queue(draw);
         match draw(16) {
             0..=4 => {
                 let count = 1 + draw(3);
@@ -221,9 +237,9 @@ impl TaskMaster {
             }
             5..=7 => {
                 let next = (!self.params.fifo && draw(2) == 0).then(|| queue(draw));
-                Operation::Work(self.drawn_lease(draw), next)
+                Operation::Work(self.drawn_lease(group, draw), next)
             }
-            8..=10 => Operation::Call(self.drawn_lease(draw)),
+            8..=10 => Operation::Call(self.drawn_lease(group, draw)),
             11..=12 => Operation::Finish,
             13 => Operation::Renew,
             14 if draw(4) == 0 => Operation::Call(Request::Delete(queue(draw))),
@@ -235,11 +251,31 @@ impl TaskMaster {
         }
     }
 
-    fn drawn_lease(&self, draw: &mut dyn FnMut(u32) -> u32) -> Request {
+    fn drawn_group(&self, draw: &mut dyn FnMut(u32) -> u32) -> Group {
+        let Params { groups, queues, .. } = self.params;
+        let first = if groups > 1 { draw(u32::from(groups.min(queues))) as u16 } else { 0 };
+        Group { first, step: groups, count: u32::from((queues - first).div_ceil(groups)) }
+    }
+
+    fn drawn_lease(&self, group: Group, draw: &mut dyn FnMut(u32) -> u32) -> Request {
         let count = 1 + draw(2);
-        let queues = (0..count).map(|_| Queue(draw(u32::from(self.params.queues)) as u16)).collect();
+        let queues = (0..count).map(|_| group.queue(draw)).collect();
         let most = (draw(4) == 0).then(|| Pid(1 + draw(self.params.pids)));
         Request::Lease { queues, count: 1 + draw(2), most }
+    }
+}
+
+/// The queues of a consistency group, of which an operation may be about several.
+#[derive(Clone, Copy)]
+struct Group {
+    first: u16,
+    step: u16,
+    count: u32,
+}
+
+impl Group {
+    fn queue(self, draw: &mut dyn FnMut(u32) -> u32) -> Queue {
+        Queue(self.first + self.step * draw(self.count) as u16)
     }
 }
 

@@ -97,7 +97,8 @@ fn derived(scenario: &Scenario) -> Span {
     let Scenario { params, settings: Settings { network, faults } } = scenario;
     let outage = faults.partition_max.0.max(faults.spell_max.0).max(faults.restart_max.0);
     let calls = u64::from(params.clients) * (1 + outage / params.patience.0);
-    Span(params.retry.0 + (5 + 3 * calls) * 2 * network.delay_max.0)
+    let (retries, trips) = if params.reshards.is_empty() { (1, 5) } else { (3, 8) };
+    Span(retries * params.retry.0 + (trips + 3 * calls) * 2 * network.delay_max.0)
 }
 
 #[test]
@@ -115,5 +116,5 @@ fn what_a_scenario_allows_for_the_end_of_operations_follows_from_its_parameters(
         assert!(allowed >= derived, "{path:?} allows {allowed}, and {derived} follow from its parameters");
         count += 1;
     }
-    assert_eq!(count, 14, "scenarios");
+    assert_eq!(count, 16, "scenarios");
 }
