@@ -25,9 +25,9 @@ impl<'a> Asked<'a> {
         let (names, rest): (Vec<&Override>, Vec<&Override>) = overrides.iter().partition(|change| change.key == "name");
         let params = face.full_params(&Table::new()).unwrap_or_default();
         let is_choice = rest.iter().any(|change| params.contains_key(&change.key));
-        // The word of published specifications, Zab's among them: where nodes come back, each crash ends in a restart.
+        // The word of published specifications: where nodes come back, each crash ends in a restart.
         let of_a_bound = |change: &Override| match change.key.as_str() {
-            "restarts" => Override { key: "crashes".into(), ..change.clone() },
+            "restarts" if !params.contains_key("restarts") => Override { key: "crashes".into(), ..change.clone() },
             _ => change.clone(),
         };
         let rest: Vec<Override> = rest.into_iter().map(of_a_bound).collect();
