@@ -120,12 +120,12 @@ impl Server {
         };
     }
 
-    /// What a notification can still do: who has found its leader in the last election hears no more of what others have found, and
-    /// whose election is behind is only answered, whatever it votes for. Elections count from 1, and who looks again is in the second.
+    /// What a notification can still do: who has found its leader for good hears no more of what others have found, and whose
+    /// election is behind is only answered, whatever it votes for. Elections count from 1, and who looks again is in the second.
     pub(super) fn relevance_alone(&self, election: u32, doing: Doing, zab: &Zab) -> Relevance<Message> {
-        let looks = matches!(self.role, Role::Looking(_));
-        let is_over = !looks && self.ballot.election >= zab.params.elections;
-        let is_behind = is_over || election == 1 && (!looks || self.ballot.election > 1);
+        let is_settled = self.has_settled_alone();
+        let is_over = is_settled && !self.may_look_alone(zab);
+        let is_behind = is_over || election == 1 && (is_settled || self.ballot.election > 1);
         match doing {
             Doing::Following | Doing::Leading if is_over => Relevance::Dead,
             Doing::Looking if is_behind && election > 0 => {
@@ -137,8 +137,17 @@ impl Server {
     }
 
     pub(super) fn decisions_alone(&self, zab: &Zab, offers: &mut Offers<'_, Zab>) {
-        if !matches!(self.role, Role::Looking(_)) && self.ballot.election < zab.params.elections {
+        if self.has_settled_alone() && self.may_look_alone(zab) {
             offers.offer(Decision::Look);
         }
+    }
+
+    fn has_settled_alone(&self) -> bool {
+        !matches!(self.role, Role::Looking(_))
+    }
+
+    /// Whether it looks again once it has found a leader in this election.
+    fn may_look_alone(&self, zab: &Zab) -> bool {
+        self.ballot.election < zab.params.elections
     }
 }

@@ -238,7 +238,19 @@ impl Protocol for Zab {
     }
 
     fn stands_for(&self, node: NodeId) -> Option<&'static str> {
-        (self.has_oracle() && node == self.oracle())
-            .then_some("leader election (phase 0) and the detection of broken connections")
+        let what = match (self.params.at_once, self.params.disk) {
+            (false, params::Disk::Streams) => "leader election (phase 0) and the detection of broken connections",
+            (false, params::Disk::None) => {
+                "leader election (phase 0) and the detection of broken connections (what is written is durable at once)"
+            }
+            (true, params::Disk::Streams) => {
+                "leader election (phase 0) and broken connections, each one action of all that it concerns"
+            }
+            (true, params::Disk::None) => {
+                "leader election (phase 0), broken connections and restarts, each one action of all that it concerns, as in \
+                 the published specification (what is written is durable at once)"
+            }
+        };
+        (self.has_oracle() && node == self.oracle()).then_some(what)
     }
 }

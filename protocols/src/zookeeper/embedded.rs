@@ -67,6 +67,13 @@ pub struct Written {
     tree: Option<Tree>,
 }
 
+impl Written {
+    /// What became its transaction, if it is of one.
+    pub(super) fn request(&self) -> Option<&Request> {
+        self.proposal.as_ref().and_then(|proposal| proposal.request.as_ref())
+    }
+}
+
 /// What a server finds on its disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Durable {

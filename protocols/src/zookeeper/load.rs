@@ -1,6 +1,7 @@
-//! How long messages are in measurements (§5): "each request consists of a read or write of 1K of data".
+//! How long messages and records are in measurements (§5): "each request consists of a read or write of 1K of data".
 
 use super::Params;
+use super::embedded::Record;
 use super::message::{Ask, Forwarded, Message, ToClient, ToServer};
 use super::txn::{Answer, Write};
 
@@ -21,6 +22,15 @@ pub(super) fn size(message: &Message, params: &Params) -> u64 {
         _ => 0,
     };
     HEADER + count * u64::from(params.data)
+}
+
+/// On a disk that has a speed [bytes].
+pub(super) fn record_size(record: &Record, params: &Params) -> u64 {
+    let write = match record {
+        Record::Zab(written) => written.request().map(|request| &request.write),
+        Record::Snapshot(_) => None,
+    };
+    HEADER + write.map_or(0, of_write) * u64::from(params.data)
 }
 
 fn of_write(write: &Write) -> u64 {

@@ -259,6 +259,10 @@ impl Protocol for ZooKeeper {
         self.is_load().then(|| load::size(message, &self.params))
     }
 
+    fn record_size(&self, record: &Record) -> Option<u64> {
+        self.is_load().then(|| load::record_size(record, &self.params))
+    }
+
     fn message_work(&self, message: &Message) -> u32 {
         match message {
             Message::ToServer { .. } => self.params.work_request,

@@ -6,7 +6,6 @@
 //!   have. That the session of a client that crashed ends in time is explored by itself (`orphan`).
 //! - `lock-herds`: a herd are two that wait for a third.
 //! - `zk-3249-reverted-counts`: harmless, see there.
-//! - `assigns-from-memory`, `slaves-unwatched`: a master and a slave of Katta have more states than the bounds here are given.
 
 use seedbed_model::{Mutant, Outcome};
 

@@ -200,4 +200,6 @@ fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
+mod concurrent_tests;
+#[cfg(test)]
 mod tests;
