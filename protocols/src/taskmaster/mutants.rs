@@ -87,6 +87,11 @@ pub const SERVES_ON: &str = "serves-on";
 /// The jobs of a sharding leave the logs of those before unread.
 pub const INHERITS_NOTHING: &str = "inherits-nothing";
 
+/// A lease takes the last of the tasks that it finds.
+pub const LEASES_LAST_FIRST: &str = "leases-last-first";
+/// Leases of a queue expire as often as somebody asks.
+pub const EXPIRES_AT_WILL: &str = "expires-at-will";
+
 /// All of them. The explorer tries all but five:
 /// - `enqueues-at-one`: a client that asks elsewhere has waited for some time, which its untimed bounds do not measure;
 /// - `asks-once`: the worlds that it explores lose no message, so that what is asked once is answered;
@@ -160,6 +165,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant::falls(FIRST_COME, "the turns of the queues where operations wait for threads (§6.2)", "queues-take-turns"),
     Mutant::falls(LISTS_ALL, "the filters of a list by size and name (§4)", "lists-what-is-there"),
     Mutant::falls(FILTER_IGNORED, "the maximum PID of a lease (§4)", "leases-as-asked"),
+    Mutant::falls(LEASES_LAST_FIRST, "the order of priorities in a lease (§3.3, §3.4)", "leases-in-order"),
+    Mutant::falls(EXPIRES_AT_WILL, "the limit to how often leases of a queue expire (§5.6)", "expires-seldom"),
     Mutant::falls(COUNTS_EACH_QUEUE, "the count of a lease over all of its queues (§3.6, §6.1)", "leases-as-asked"),
     Mutant::falls(
         DURATION_FROM_RENEWAL,

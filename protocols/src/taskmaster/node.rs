@@ -219,6 +219,9 @@ impl Node {
             Request::Update(update) => Request::Update(self.assign(update)),
             request => request,
         };
+        if rules.params.ordered {
+            cx.observe(Observation::Asked(key, request.clone()));
+        }
         let wanted = match &request {
             Request::Update(update) => rules.locks_of_update(update),
             Request::Delete(queue) => vec![(rules.lock_of(*queue), Mode::Write)],
