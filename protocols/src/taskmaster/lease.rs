@@ -221,7 +221,11 @@ impl Node {
     ) {
         cx.mark("refill");
         let taken = self.cache.head(queue).taken * 2;
+        let taken = if rules.has(mutants::PREFETCHES_ALIKE) { 0 } else { taken };
         let count = (wanted.count as u32).max(taken).clamp(1, rules.params.prefetch);
+        if count as usize > wanted.count {
+            cx.mark("prefetched");
+        }
         let from = self.row((queue, pid), rules);
         let Some(op) = self.ops.get_mut(&key) else { return };
         op.round += 1;
@@ -243,8 +247,12 @@ impl Node {
         let wanted = Wanted::of(&self.ops[&key].request, rules);
         let queue = from.queue;
         let tasks: Vec<(Pid, Task)> = found.iter().map(|(row, task)| (row.pid, *task)).collect();
-        if self.cache.refill(from.name(), &tasks, count, rules.keeping()) {
+        let evicted = self.cache.refill(from.name(), &tasks, count, rules.keeping());
+        if evicted.any {
             cx.mark("evicted");
+        }
+        if evicted.leased {
+            cx.mark("evicted though leased");
         }
         self.show_known(queue, cx);
         if self.pick(key, queue, &tasks, &wanted, rules, cx) {
