@@ -76,11 +76,26 @@ pub struct Keeping {
     pub capacity: u32,
     /// A mutant: what is evicted does not lower the first missing PID.
     pub first_missing_stays: bool,
+    /// A mutant: what is leased is not evicted.
+    pub pins_leased: bool,
+}
+
+/// What left the cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Evicted {
+    /// Whether any task did.
+    pub any: bool,
+    /// Whether one did that is leased.
+    pub leased: bool,
 }
 
 impl TaskMaster {
     pub(super) fn keeping(&self) -> Keeping {
-        Keeping { capacity: self.params.cache, first_missing_stays: self.has(mutants::FIRST_MISSING_STAYS) }
+        Keeping {
+            capacity: self.params.cache,
+            first_missing_stays: self.has(mutants::FIRST_MISSING_STAYS),
+            pins_leased: self.has(mutants::PINS_LEASED),
+        }
     }
 }
 
@@ -110,12 +125,12 @@ impl Cache {
         self.of(queue).take_while(move |(pid, _)| first_missing.is_after(*pid))
     }
 
-    /// A task is as it was written.
-    pub fn put(&mut self, name: Name, task: Option<Task>, keeping: Keeping) {
+    /// A task is as it was written. Returns what had to leave.
+    pub fn put(&mut self, name: Name, task: Option<Task>, keeping: Keeping) -> Evicted {
         match task {
             Some(task) if self.tasks.contains_key(&name) || self.head(name.0).first_missing.is_after(name.1) => {
                 self.insert(name, task, keeping);
-                self.evict(keeping);
+                return self.evict(keeping);
             }
             Some(_) => {}
             None => {
@@ -123,6 +138,7 @@ impl Cache {
                 self.recent.remove(name);
             }
         }
+        Evicted::default()
     }
 
     /// So many tasks of the queue were leased.
@@ -132,8 +148,8 @@ impl Cache {
     }
 
     /// What a scan found from `from` on, of at most `count` tasks. The most urgent is the last to be evicted.
-    /// Returns whether any was.
-    pub fn refill(&mut self, (queue, from): Name, tasks: &[(Pid, Task)], count: u32, keeping: Keeping) -> bool {
+    /// Returns what was.
+    pub fn refill(&mut self, (queue, from): Name, tasks: &[(Pid, Task)], count: u32, keeping: Keeping) -> Evicted {
         for (pid, task) in tasks.iter().rev() {
             self.insert((queue, *pid), *task, keeping);
         }
@@ -169,17 +185,25 @@ impl Cache {
     }
 
     /// "As tasks get evicted from cache, they place a gap in this knowledge." Leased or not: no task is pinned (§5.4.3).
-    fn evict(&mut self, keeping: Keeping) -> bool {
-        let before = self.recent.len();
+    fn evict(&mut self, keeping: Keeping) -> Evicted {
+        let mut evicted = Evicted::default();
+        let mut pinned = Vec::new();
         while keeping.capacity > 0 && self.recent.len() > keeping.capacity as usize {
             let Some((queue, pid)) = self.recent.pop() else { break };
+            let is_leased = self.tasks.get(&(queue, pid)).is_some_and(|task| task.lease.is_some());
+            if is_leased && keeping.pins_leased {
+                pinned.push((queue, pid));
+                continue;
+            }
+            evicted = Evicted { any: true, leased: evicted.leased || is_leased };
             self.tasks.remove(&(queue, pid));
             let head = self.heads.entry(queue).or_default();
             if head.first_missing.is_after(pid) && !keeping.first_missing_stays {
                 head.first_missing = FirstMissing::At(pid);
             }
         }
-        self.recent.len() < before
+        pinned.into_iter().for_each(|name| self.recent.used(name));
+        evicted
     }
 }
 
@@ -188,7 +212,7 @@ mod tests {
     use super::*;
 
     const QUEUE: Queue = Queue(0);
-    const TWO: Keeping = Keeping { capacity: 2, first_missing_stays: false };
+    const TWO: Keeping = Keeping { capacity: 2, first_missing_stays: false, pins_leased: false };
 
     fn scanned(pids: &[u32]) -> Vec<(Pid, Task)> {
         pids.iter().map(|pid| (Pid(*pid), Task::available(0))).collect()

@@ -63,7 +63,7 @@ impl Node {
             Consistency::Causal => {
                 let mut locks = Vec::new();
                 for queue in &wanted.queues {
-                    let is_short = for_itself || self.is_short(key, *queue, &wanted, cx);
+                    let is_short = for_itself || self.is_short(key, *queue, &wanted, rules, cx);
                     locks.push((Lock::Queue(*queue), if is_short { Mode::Write } else { Mode::Read }));
                 }
                 locks
@@ -72,11 +72,18 @@ impl Node {
     }
 
     /// Whether the cache does not hold enough of the queue, and a refill, or the expiry of leases, may bring more.
-    fn is_short(&self, key: OpKey, queue: Queue, wanted: &Wanted, cx: &mut Context<'_, TaskMaster>) -> bool {
+    fn is_short(
+        &self,
+        key: OpKey,
+        queue: Queue,
+        wanted: &Wanted,
+        rules: &TaskMaster,
+        cx: &mut Context<'_, TaskMaster>,
+    ) -> bool {
         let now = cx.clock();
         let known: Vec<(Pid, Task)> = self.cache.known(queue).take_while(|(pid, _)| *pid <= wanted.most).collect();
         let free = known.iter().filter(|(pid, task)| task.lease.is_none() && !self.locks.is_taken(key, (queue, *pid)));
-        let has_expired = known.iter().any(|(_, task)| task.is_expired(now)) && !cx.is_armed(&Timer::Expiry(queue));
+        let has_expired = known.iter().any(|(_, task)| task.is_expired(now)) && may_expire(queue, rules, cx);
         free.count() < wanted.count && (has_expired || wanted.is_missing(self.cache.head(queue).first_missing))
     }
 
@@ -134,9 +141,13 @@ impl Node {
         cx: &mut Context<'_, TaskMaster>,
     ) -> bool {
         let now = cx.clock();
-        let expires = self.locks.owns(key, queue) && !cx.is_armed(&Timer::Expiry(queue));
+        let expires = self.locks.owns(key, queue) && may_expire(queue, rules, cx);
         let mut has_expired = false;
-        for (pid, task) in tasks.iter().take_while(|(pid, _)| *pid <= wanted.most) {
+        let mut in_order: Vec<&(Pid, Task)> = tasks.iter().take_while(|(pid, _)| *pid <= wanted.most).collect();
+        if rules.has(mutants::LEASES_LAST_FIRST) {
+            in_order.reverse();
+        }
+        for (pid, task) in in_order {
             let is_expired =
                 task.lease.is_some() && (rules.has(mutants::LEASES_THE_LEASED) || expires && task.is_expired(now));
             if task.lease.is_some() && !is_expired {
@@ -167,6 +178,7 @@ impl Node {
             }
         }
         if has_expired && rules.params.expiry_every > Span::ZERO {
+            cx.observe(Observation::Expired(queue));
             cx.set(Timer::Expiry(queue), rules.params.expiry_every);
         }
         self.has_enough(key, queue, wanted, rules) && !rules.has(mutants::COUNTS_EACH_QUEUE)
@@ -209,7 +221,11 @@ impl Node {
     ) {
         cx.mark("refill");
         let taken = self.cache.head(queue).taken * 2;
+        let taken = if rules.has(mutants::PREFETCHES_ALIKE) { 0 } else { taken };
         let count = (wanted.count as u32).max(taken).clamp(1, rules.params.prefetch);
+        if count as usize > wanted.count {
+            cx.mark("prefetched");
+        }
         let from = self.row((queue, pid), rules);
         let Some(op) = self.ops.get_mut(&key) else { return };
         op.round += 1;
@@ -231,8 +247,12 @@ impl Node {
         let wanted = Wanted::of(&self.ops[&key].request, rules);
         let queue = from.queue;
         let tasks: Vec<(Pid, Task)> = found.iter().map(|(row, task)| (row.pid, *task)).collect();
-        if self.cache.refill(from.name(), &tasks, count, rules.keeping()) {
+        let evicted = self.cache.refill(from.name(), &tasks, count, rules.keeping());
+        if evicted.any {
             cx.mark("evicted");
+        }
+        if evicted.leased {
+            cx.mark("evicted though leased");
         }
         self.show_known(queue, cx);
         if self.pick(key, queue, &tasks, &wanted, rules, cx) {
@@ -250,7 +270,7 @@ impl Node {
     /// Leases what was found.
     fn lease(&mut self, key: OpKey, wanted: &Wanted, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         let op = self.ops[&key].clone();
-        if op.rows.is_empty() && self.is_worth_another_look(key, &op, wanted, cx) {
+        if op.rows.is_empty() && self.is_worth_another_look(key, &op, wanted, rules, cx) {
             return self.look_again(key, &op.request, rules, cx);
         }
         if op.rows.is_empty() {
@@ -280,10 +300,17 @@ impl Node {
     }
 
     /// Whether it only looked at the cache, which did not have what it seemed to have.
-    fn is_worth_another_look(&self, key: OpKey, op: &Op, wanted: &Wanted, cx: &mut Context<'_, TaskMaster>) -> bool {
+    fn is_worth_another_look(
+        &self,
+        key: OpKey,
+        op: &Op,
+        wanted: &Wanted,
+        rules: &TaskMaster,
+        cx: &mut Context<'_, TaskMaster>,
+    ) -> bool {
         let mut queues = wanted.queues.iter();
         op.round != ACKNOWLEDGED
-            && queues.any(|queue| !self.locks.owns(key, *queue) && self.is_short(key, *queue, wanted, cx))
+            && queues.any(|queue| !self.locks.owns(key, *queue) && self.is_short(key, *queue, wanted, rules, cx))
     }
 
     /// With the queues to itself.
@@ -323,4 +350,9 @@ impl Node {
         let statistics = Reply::Statistics { available: counter.available, leased: counter.leased, sample, flow };
         self.reply(key, statistics, cx);
     }
+}
+
+/// "Limiting the expiration frequency to a user defined maximum" (§5.6).
+fn may_expire(queue: Queue, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) -> bool {
+    !cx.is_armed(&Timer::Expiry(queue)) || rules.has(mutants::EXPIRES_AT_WILL)
 }

@@ -64,6 +64,19 @@ impl Locks {
         is_free
     }
 
+    /// Whether readers have the lock.
+    pub fn is_read(&self, lock: Lock) -> bool {
+        self.locks.get(&lock).is_some_and(|held| held.mode == Mode::Read)
+    }
+
+    /// A reader joins those who have the lock, before whoever waits for it: only a mutant does that.
+    pub(super) fn join(&mut self, op: OpKey, lock: Lock) {
+        if let Some(held) = self.locks.get_mut(&lock) {
+            held.by.insert(op);
+            self.note(lock, &[op]);
+        }
+    }
+
     /// Takes the lock to write if nobody has it.
     pub fn try_write(&mut self, op: OpKey, lock: Lock) -> bool {
         !self.locks.contains_key(&lock) && self.acquire(op, lock, Mode::Write)

@@ -415,6 +415,10 @@ pub enum Observation {
     Halted,
     /// A proxy routes by this sharding from now on.
     Routes(u32),
+    /// An operation has a thread, and takes its locks.
+    Asked(OpKey, Request),
+    /// Leases of a queue expire.
+    Expired(Queue),
 }
 
 /// A client's open operation.

@@ -10,7 +10,8 @@
 //! - [`cluster`], [`manager`], [`gathering`]: several nodes and their proxies; resharding by restart; what all nodes say together
 //! - [`client`], [`workers`], [`workload`]: those who ask; the workers of §7; what is asked for
 //! - [`naming`], [`statistics`]: names of queues, and what went through them (§3.5, §4)
-//! - [`monitor`], [`uses`], [`ledger`]: what must hold of TaskMaster and of its workers; the tasks as they must be
+//! - [`monitor`], [`serving`], [`order`], [`uses`], [`ledger`]: what must hold of TaskMaster, of a cluster, of leases, of workers; the
+//!   tasks as they must be
 //! - [`params`], [`mutants`]: sizes; what each mechanism is there for
 //!
 //! # Decisions where the paper is open
@@ -74,9 +75,11 @@ pub mod monitor;
 pub mod mutants;
 pub mod naming;
 pub mod node;
+pub mod order;
 pub mod params;
 pub mod recent;
 pub mod recovery;
+pub mod serving;
 pub mod statistics;
 pub mod store;
 pub mod task;

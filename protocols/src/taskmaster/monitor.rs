@@ -6,7 +6,9 @@ use seedbed_model::{Canonical, Event, NodeId, Part, Property, Span, Stamp, Watch
 
 use super::cluster::Role;
 use super::ledger::{Gap, Ledger};
-use super::message::{Answer, Observation, OpKey, Operation};
+use super::message::{Observation, OpKey};
+use super::order::Order;
+use super::serving::Serving;
 use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
 use super::uses::{self, Uses};
 use super::{TaskMaster, mutants};
@@ -52,6 +54,11 @@ pub fn properties() -> Vec<Property> {
             "leases-as-asked",
             "a lease is of no more tasks than asked for, of these queues, and of none behind the maximum PID (§4)",
         ),
+        Property::always(
+            "leases-in-order",
+            "a lease passes over no task that is free, unless another operation at work is about it (§3.3)",
+        ),
+        Property::always("expires-seldom", "leases of a queue expire no more often than `expiry-every` (§5.6)"),
         Property::always("within-a-group", "no operation changes tasks of two consistency groups (§3.4, §5.7)"),
         Property::always(
             "served-by-one",
@@ -109,32 +116,17 @@ pub struct Monitor {
     waiting: BTreeMap<Queue, (u32, BTreeSet<Queue>)>,
     /// What workers make of it.
     uses: Uses,
-    /// Of a cluster.
-    cluster: Cluster,
-}
-
-/// What the properties of a cluster remember: nothing where there are no proxies.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-struct Cluster {
-    /// How often it was resharded.
-    sharding: u32,
-    /// The nodes that serve.
-    serving: BTreeSet<NodeId>,
-    /// By which sharding each proxy routes that is up.
-    routing: BTreeMap<NodeId, u32>,
-    /// Those that have taken over what those before them had.
-    has_taken_over: BTreeSet<NodeId>,
-    /// The calls that were carried out.
-    carried_out: BTreeSet<OpKey>,
-    /// Of each client that enqueues anywhere, which TaskMaster nodes have been up since; none, if not all proxies have been.
-    seeking: BTreeMap<NodeId, BTreeSet<NodeId>>,
+    /// Who serves.
+    serving: Serving,
+    /// What is at work.
+    order: Order,
 }
 
 impl Monitor {
     /// Folds an event.
     pub fn watch(&mut self, node: NodeId, event: &Event<TaskMaster>, rules: &TaskMaster, watch: &mut Watch<'_>) {
         if rules.params.proxies > 0 {
-            self.cluster.watch(node, event, rules, watch);
+            self.serving.watch(node, event, rules, watch);
         }
         match event {
             Event::Started if rules.sharding_of(node) > 0 && rules.role(node) == Role::Job => {
@@ -147,7 +139,7 @@ impl Monitor {
             }
             Event::Observed(observation) => self.observed(node, observation, rules, watch),
             Event::Crashed if rules.role(node) == Role::Job => {
-                if rules.sharding_of(node) == self.cluster.sharding {
+                if rules.sharding_of(node) == self.serving.sharding {
                     watch.reached(if self.recovering.contains(&node) { "crashed-recovering" } else { "crashed" });
                 }
                 self.halted(node, rules);
@@ -158,11 +150,12 @@ impl Monitor {
                 self.overdue = self.open.keys().copied().collect();
                 watch.set_deadline(PROGRESS, rules.params.progress);
             }
+            Event::Deadline(deadline) if *deadline != PROGRESS => self.order.may_expire(*deadline),
             Event::Deadline(PROGRESS) => {
                 if let Some(op) = self.overdue.iter().find(|op| self.open.contains_key(op)) {
                     watch.violated("operations-end", format!("a call of {:?} has not ended", op.client));
                 }
-                let jobs = rules.jobs_of(self.cluster.sharding);
+                let jobs = rules.jobs_of(self.serving.sharding);
                 if let Some(node) = self.recovering.iter().find(|node| jobs.contains(&node.0)) {
                     watch.violated("operations-end", format!("{node:?} has not recovered"));
                 }
@@ -180,6 +173,8 @@ impl Monitor {
     fn halted(&mut self, node: NodeId, rules: &TaskMaster) {
         self.recovering.insert(node);
         self.open.retain(|_, (at, _)| *at != node);
+        self.order.retain(|op| self.open.contains_key(op));
+        self.order.forget_expiry();
         self.overdue.retain(|op| self.open.contains_key(op));
         self.waiting.retain(|queue, _| !rules.is_of(*queue, node));
         self.uses.halted();
@@ -195,6 +190,7 @@ impl Monitor {
             Observation::Ended(op) => {
                 self.uses.ended();
                 self.open.remove(op);
+                self.order.retain(|op| self.open.contains_key(op));
             }
             Observation::Looked(name, task) => {
                 if self.due.task(*name) != *task {
@@ -213,6 +209,7 @@ impl Monitor {
             Observation::Logged { op, ticket, now, atom } => {
                 self.judge(*op, *now, atom, rules, watch);
                 self.uses.logged(*now, atom, &self.due, rules, watch);
+                self.order.logged(*op, atom, &self.due, watch);
                 self.doubtful.insert(*ticket, (*op, atom.clone()));
             }
             Observation::Committed(ticket, counts) => self.committed(*ticket, counts, rules, watch),
@@ -251,6 +248,8 @@ impl Monitor {
             Observation::Inspected(queue, flow) => self.uses.inspected(*queue, *flow, watch),
             Observation::Waits(queue) => self.waiting.entry(*queue).or_default().0 += 1,
             Observation::Admitted(queue) => self.admitted(*queue, node, rules, watch),
+            Observation::Asked(op, request) => self.order.begins(*op, request),
+            Observation::Expired(queue) => self.order.expired(*queue, rules, watch),
             Observation::Halted => self.halted(node, rules),
             Observation::Aggregated { .. } | Observation::Resharded(_) | Observation::Routes(_) => {}
         }
@@ -280,7 +279,7 @@ impl Monitor {
             None => self.shown.remove(&row),
         };
         let due = self.due.task(row.name());
-        let is_recovering = self.recovering.contains(&rules.owner(row.queue, self.cluster.sharding));
+        let is_recovering = self.recovering.contains(&rules.owner(row.queue, self.serving.sharding));
         if is_recovering || self.due.generation(row.queue) != row.generation || due == task {
             return;
         }
@@ -340,7 +339,7 @@ impl Monitor {
     /// A node has recovered, from its own log or from those that it takes over.
     fn recovered(&mut self, node: NodeId, counters: &[(Queue, Counter)], rules: &TaskMaster, watch: &mut Watch<'_>) {
         let predecessors = rules.predecessors(node);
-        if predecessors.is_empty() || !self.cluster.has_taken_over.insert(node) {
+        if predecessors.is_empty() || !self.serving.takes_over(node) {
             self.recovered_from(node, &|queue| rules.is_of(queue, node), counters, rules, watch);
         } else {
             for before in predecessors {
@@ -414,89 +413,6 @@ impl Monitor {
             std::mem::take(&mut self.promised).into_iter().partition(|ticket| of_it.contains_key(ticket));
         self.promised = others;
         (of_it.into_iter().map(|(ticket, (_, atom))| (ticket, atom)).collect(), promised)
-    }
-}
-
-impl Cluster {
-    fn watch(&mut self, node: NodeId, event: &Event<TaskMaster>, rules: &TaskMaster, watch: &mut Watch<'_>) {
-        match event {
-            Event::Crashed => self.crashed(node, rules),
-            Event::Observed(Observation::Halted) => self.halted(node),
-            Event::Observed(Observation::Routes(sharding)) => {
-                self.routing.insert(node, *sharding);
-            }
-            Event::Observed(Observation::Resharded(sharding)) => {
-                watch.reached("resharded");
-                self.sharding = *sharding;
-            }
-            Event::Observed(Observation::Recovered(_)) => self.serves(node, rules, watch),
-            Event::Observed(Observation::Logged { op, atom, .. }) => {
-                if let Some(queue) = atom.deltas.keys().find(|queue| !rules.is_of(**queue, node)) {
-                    watch.violated("served-by-one", format!("{node:?} changes {queue:?}, which is not its own"));
-                }
-                if !self.carried_out.insert(*op) {
-                    watch.violated(
-                        "carried-out-once",
-                        format!("call {} of {:?} is carried out twice", op.call, op.client),
-                    );
-                }
-            }
-            Event::Observed(Observation::Aggregated { said, missing }) => {
-                watch.reached(if missing.is_empty() { "aggregated" } else { "aggregated-without" });
-                let jobs = rules.jobs_of(rules.sharding_of(node)).map(NodeId);
-                if let Some(job) = jobs.into_iter().find(|job| !said.contains(job) && !missing.contains(job)) {
-                    watch.violated("aggregates-all", format!("a list has nothing of {job:?}, and does not say so"));
-                }
-            }
-            Event::Invoked(_, Operation::Anywhere(_)) => {
-                let all_route = rules.proxies().all(|proxy| self.routing.get(&proxy) == Some(&self.sharding));
-                self.seeking.insert(node, if all_route { self.serving.clone() } else { BTreeSet::new() });
-            }
-            Event::Responded(_, answer) => {
-                let up = self.seeking.remove(&node).unwrap_or_default();
-                if let (Answer::Unknown, Some(job)) = (answer, up.first()) {
-                    let detail = format!("{node:?} has enqueued nowhere, and {job:?} was up all the time");
-                    watch.violated("enqueues-find-a-node", detail);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// It has recovered: it is one of the sharding, and no other serves a group of its.
-    fn serves(&mut self, node: NodeId, rules: &TaskMaster, watch: &mut Watch<'_>) {
-        let sharding = rules.sharding_of(node);
-        let others = self.serving.iter().filter(|other| rules.sharding_of(**other) != sharding);
-        for other in others {
-            let queues = (0..rules.params.queues).map(Queue);
-            if let Some(queue) =
-                queues.into_iter().find(|queue| rules.is_of(*queue, node) && rules.is_of(*queue, *other))
-            {
-                let detail = format!("{node:?} serves {queue:?}, which {other:?} serves, too");
-                watch.violated("served-by-one", detail);
-            }
-        }
-        self.serving.insert(node);
-    }
-
-    fn halted(&mut self, node: NodeId) {
-        self.serving.remove(&node);
-        for up in self.seeking.values_mut() {
-            up.remove(&node);
-        }
-    }
-
-    fn crashed(&mut self, node: NodeId, rules: &TaskMaster) {
-        match rules.role(node) {
-            Role::Job => self.halted(node),
-            Role::Proxy => {
-                self.routing.remove(&node);
-                self.seeking.clear();
-            }
-            _ => {
-                self.seeking.remove(&node);
-            }
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What each mechanism is there for, and what must come of it without it.
 
-use seedbed_model::Mutant;
+use seedbed_model::{Mutant, Outcome};
 
 /// An operation is answered once it is in the log, whatever is missing before it.
 pub const REPLIES_UNORDERED: &str = "replies-unordered";
@@ -87,6 +87,17 @@ pub const SERVES_ON: &str = "serves-on";
 /// The jobs of a sharding leave the logs of those before unread.
 pub const INHERITS_NOTHING: &str = "inherits-nothing";
 
+/// A lease takes the last of the tasks that it finds.
+pub const LEASES_LAST_FIRST: &str = "leases-last-first";
+/// Leases of a queue expire as often as somebody asks.
+pub const EXPIRES_AT_WILL: &str = "expires-at-will";
+/// A reader takes a lock that readers have, before a writer who waits for it.
+pub const READERS_FIRST: &str = "readers-first";
+/// What is leased is not evicted from the cache.
+pub const PINS_LEASED: &str = "pins-leased";
+/// A refill fetches what is asked for, however much was leased before.
+pub const PREFETCHES_ALIKE: &str = "prefetches-alike";
+
 /// All of them. The explorer tries all but five:
 /// - `enqueues-at-one`: a client that asks elsewhere has waited for some time, which its untimed bounds do not measure;
 /// - `asks-once`: the worlds that it explores lose no message, so that what is asked once is answered;
@@ -141,6 +152,21 @@ pub const MUTANTS: &[Mutant] = &[
         "the write lock on the queue of a refill, which makes it the only one (§5.4.2, §5.5)",
         "cache-hides-nothing",
     ),
+    Mutant {
+        name: READERS_FIRST,
+        removes: "the place of a reader behind a writer who waits, which would starve else (§5.5)",
+        outcome: Outcome::Unreachable("reader behind a writer"),
+    },
+    Mutant {
+        name: PINS_LEASED,
+        removes: "the eviction of leased tasks like others (§5.4.3)",
+        outcome: Outcome::Unreachable("evicted though leased"),
+    },
+    Mutant {
+        name: PREFETCHES_ALIKE,
+        removes: "the number of prefetched tasks by what went through the queue (§5.4.1)",
+        outcome: Outcome::Unreachable("prefetched"),
+    },
     Mutant::falls(GENERATION_UNNAMED, "the generation in a row's name (§5.2)", "nothing-comes-back"),
     Mutant::falls(
         CACHE_OUTLIVES_QUEUE,
@@ -160,6 +186,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant::falls(FIRST_COME, "the turns of the queues where operations wait for threads (§6.2)", "queues-take-turns"),
     Mutant::falls(LISTS_ALL, "the filters of a list by size and name (§4)", "lists-what-is-there"),
     Mutant::falls(FILTER_IGNORED, "the maximum PID of a lease (§4)", "leases-as-asked"),
+    Mutant::falls(LEASES_LAST_FIRST, "the order of priorities in a lease (§3.3, §3.4)", "leases-in-order"),
+    Mutant::falls(EXPIRES_AT_WILL, "the limit to how often leases of a queue expire (§5.6)", "expires-seldom"),
     Mutant::falls(COUNTS_EACH_QUEUE, "the count of a lease over all of its queues (§3.6, §6.1)", "leases-as-asked"),
     Mutant::falls(
         DURATION_FROM_RENEWAL,

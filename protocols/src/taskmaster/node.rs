@@ -219,6 +219,9 @@ impl Node {
             Request::Update(update) => Request::Update(self.assign(update)),
             request => request,
         };
+        if rules.params.ordered {
+            cx.observe(Observation::Asked(key, request.clone()));
+        }
         let wanted = match &request {
             Request::Update(update) => rules.locks_of_update(update),
             Request::Delete(queue) => vec![(rules.lock_of(*queue), Mode::Write)],
@@ -233,7 +236,13 @@ impl Node {
         let Some(Op { stage: Stage::Locking(wanted), .. }) = self.ops.get_mut(&key) else { return };
         while !wanted.is_empty() {
             let (lock, mode) = wanted.remove(0);
-            if !self.locks.acquire(key, lock, mode) {
+            let joins_readers = mode == Mode::Read && self.locks.is_read(lock);
+            if joins_readers && rules.has(mutants::READERS_FIRST) {
+                self.locks.join(key, lock);
+            } else if !self.locks.acquire(key, lock, mode) {
+                if joins_readers {
+                    cx.mark("reader behind a writer");
+                }
                 return cx.mark("waited");
             }
         }
@@ -332,7 +341,9 @@ impl Node {
             self.reap(queue, rules, cx);
         }
         for (row, task) in &atom.rows {
-            self.cache.put(row.name(), *task, rules.keeping());
+            if self.cache.put(row.name(), *task, rules.keeping()).leased {
+                cx.mark("evicted though leased");
+            }
         }
         let counts = atom.deltas.keys().map(|queue| (*queue, self.counters[queue])).collect();
         cx.observe(Observation::Committed(ticket, counts));

@@ -76,6 +76,8 @@ pub struct Params {
     pub tasks: String,
     /// How long a lease lasts.
     pub lease: Span,
+    /// Whether it is judged what leases pass over: to remember what else was at work tells apart what is the same else.
+    pub ordered: bool,
     /// No queue's leases expire more often than this, 30s in the paper (§5.6). 0s: at any time.
     pub expiry_every: Span,
     /// At most so many cached tasks; 0: no bound.
@@ -150,6 +152,7 @@ impl Default for Params {
             fifo: false,
             tasks: String::new(),
             lease: Span::secs(30),
+            ordered: false,
             expiry_every: Span::ZERO,
             cache: 0,
             prefetch: 2,
