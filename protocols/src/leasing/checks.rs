@@ -43,6 +43,9 @@ impl Params {
         self.check_pools()?;
         self.check_application()?;
         self.check_together()?;
+        if let Some((_, side)) = self.unfailing.iter().enumerate().find(|(at, side)| self.unfailing[..*at].contains(side)) {
+            return Err(format!("unfailing names {} twice", side.name()));
+        }
         // Ranges are dealt out to pools by turns, and so are halves of one range.
         if self.halves && (!self.ranges.is_multiple_of(2) || self.pools > 1) {
             return Err(format!("ranges {} are no halves of whole ranges: an even number, and pools = 1", self.ranges));

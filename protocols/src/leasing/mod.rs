@@ -340,7 +340,14 @@ impl Protocol for Leasing {
     }
 
     fn stands_for(&self, node: NodeId) -> Option<&'static str> {
-        (self.role(node) == Role::Group).then_some("the Paxos group, as a leader lease and a register")
+        let unfailing = |side, name| self.params.unfailing.contains(&side).then_some(name);
+        match self.role(node) {
+            Role::Group => Some("the Paxos group, as a leader lease and a register"),
+            Role::Manager => unfailing(Side::Managers, "a Manager server that does not fail"),
+            Role::Owner => unfailing(Side::Owners, "an Owner that does not fail"),
+            Role::Lookup => unfailing(Side::Lookups, "a Lookup that does not fail"),
+            Role::Acceptor => None,
+        }
     }
 
     /// The Manager's clock is the unit, or the fastest server's; an Owner's or a Lookup's may be slower or faster by so much

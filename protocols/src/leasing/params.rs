@@ -45,6 +45,29 @@ pub enum GroupKind {
     Paxos,
 }
 
+/// A kind of node that may fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// The servers of the Manager service.
+    Managers,
+    /// The Owners.
+    Owners,
+    /// The Lookups.
+    Lookups,
+}
+
+impl Side {
+    /// On the command line.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Side::Managers => "managers",
+            Side::Owners => "owners",
+            Side::Lookups => "lookups",
+        }
+    }
+}
+
 /// At most so many keys.
 pub(super) const KEY_COUNT_MAX: u16 = 10_000;
 
@@ -165,6 +188,8 @@ pub struct Params {
     pub ttl: Span,
     /// Which features a run must have had for the goal `together`. See [`Feature`].
     pub together: Vec<Feature>,
+    /// Which kinds of nodes neither crash nor pause, where a bound or a scenario is about the failures of the others. Each once.
+    pub unfailing: Vec<Side>,
 }
 
 impl Default for Params {
@@ -217,6 +242,7 @@ impl Default for Params {
             fixed_subscriptions: false,
             ttl: Span::ZERO,
             together: Vec::new(),
+            unfailing: Vec::new(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use seedbed_model::Family;
 use seedbed_model::explore::{Bounds, Strategy, Verdict, explore};
 use seedbed_model::{Mutants, Ratio};
-use seedbed_protocols::leasing::{Feature, Leasing, NO_MARGIN, Params, Variant};
+use seedbed_protocols::leasing::{Feature, Leasing, NO_MARGIN, OLD_LEADER_SERVES, Params, Side, Variant};
 use serde::Deserialize;
 
 /// What `seedbed check` explores.
@@ -162,4 +162,28 @@ fn what_cannot_meet_is_refused() {
     assert_eq!(build(alone), "together asks for two-ranges, which ranges = 1 never has");
     let led = Params { together: vec![Feature::Failover], ..exact };
     assert_eq!(build(led), "together asks for failover, which group = \"none\" never has");
+    let twice = Params { unfailing: vec![Side::Owners, Side::Lookups, Side::Owners], ..Params::default() };
+    assert_eq!(build(twice), "unfailing names owners twice");
+}
+
+/// What is said not to fail does not, is named among the abstractions, and hides nothing of what the others' failures do.
+#[test]
+fn what_does_not_fail_is_named_and_left_alone() {
+    let file: CheckFile = toml::from_str(CHECK).expect("the file fits its types");
+    let bound = file.bound.iter().find(|bound| bound.name == "election-pauses").expect("it is there");
+    let all = params(&file.params, &bound.params);
+    let without = |unfailing: &[Side], mutant: Option<&'static str>| {
+        let params = Params { unfailing: unfailing.to_vec(), ..all.clone() };
+        let mutants = Mutants::named(Leasing::mutants(), mutant).expect("it is known");
+        let leasing = Leasing::build(&params, mutants).expect("the parameters make sense");
+        explore(&leasing, &bound.bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit")
+    };
+    let fallen = without(&[Side::Owners, Side::Lookups], Some(OLD_LEADER_SERVES));
+    assert!(matches!(fallen.verdict, Verdict::Violated(found) if found.property == "one-leader"));
+    let (found, same) = (without(&[], None), without(&[Side::Owners, Side::Lookups], None));
+    assert_eq!((&found.verdict, found.stats.unique), (&Verdict::Holds, same.stats.unique), "there are neither");
+    let still = without(&[Side::Managers], None);
+    assert!(still.stats.unique < found.stats.unique && !still.reached.contains(&"old-leader-silent"));
+    let named = "manager-1 stands for a Manager server that does not fail: atomic, and neither crashed nor paused";
+    assert!(still.abstractions.iter().any(|words| words == named), "{:?}", still.abstractions);
 }
