@@ -43,7 +43,9 @@ impl Params {
         self.check_pools()?;
         self.check_application()?;
         self.check_together()?;
-        if let Some((_, side)) = self.unfailing.iter().enumerate().find(|(at, side)| self.unfailing[..*at].contains(side)) {
+        if let Some((_, side)) =
+            self.unfailing.iter().enumerate().find(|(at, side)| self.unfailing[..*at].contains(side))
+        {
             return Err(format!("unfailing names {} twice", side.name()));
         }
         // Ranges are dealt out to pools by turns, and so are halves of one range.
