@@ -153,7 +153,8 @@ pub fn shipped() -> Registry {
                 "slow-snapshots",
                 "steady",
                 "torn-tails",
-                "unsynced-epoch"
+                "unsynced-epoch",
+                "unsynced-truncation"
             ],
             experiments["broadcast"]
         ))
@@ -185,19 +186,22 @@ pub fn shipped() -> Registry {
                 "back-off",
                 "burst",
                 "cap",
+                "cluster",
                 "collisions",
                 "coordination",
                 "crashes",
+                "fence",
                 "fifo",
                 "introspection",
                 "million",
                 "partial",
                 "pipeline",
+                "reshard",
                 "storm",
                 "strict",
                 "turns"
             ],
-            experiments["batch", "cache", "consistency", "isolation", "throughput"]
+            experiments["batch", "cache", "cluster", "consistency", "isolation", "throughput"]
         ))
 }
 
