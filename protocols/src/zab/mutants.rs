@@ -203,7 +203,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ZK_2845,
         "the truncation of the log where a server that looks for a leader keeps its delivered state: what it logged and gave up \
          comes back when it restarts (ZOOKEEPER-2845)",
-        LOST,
+        Outcome::Falls("primary-integrity"),
     ),
     mutant(ZK_3642, "the write of SNAP's snapshot before a learner counts it as its own (ZOOKEEPER-3642)", ORDER),
     mutant(ZK_3911, "the write of NEWLEADER's history before its ACK, instead of at UPTODATE (ZOOKEEPER-3911)", LOST),
