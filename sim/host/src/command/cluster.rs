@@ -11,10 +11,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use seedbed_model::Span;
 use seedbed_model::tape::{Tape, TapeLine};
-use toml::Table;
+use seedbed_reports::number::grouped;
+use seedbed_reports::table::{Side, Table};
 
 use super::node::Told;
-use super::table::{grouped, text};
 use super::{Hosted, Hosts, read};
 use crate::cluster::{Cluster, Judged};
 use crate::links::Transport;
@@ -87,16 +87,16 @@ fn wanted(hosts: &Hosts, args: &Args) -> Result<Cluster, String> {
         true => read(Path::new(&args.what))?,
         false => {
             let hosted = hosts.entry(&args.what)?;
-            let mut table: Table = toml::from_str(hosted.usual()).map_err(|why| why.to_string())?;
+            let mut table: toml::Table = toml::from_str(hosted.usual()).map_err(|why| why.to_string())?;
             table.insert("protocol".into(), args.what.clone().into());
-            table.insert("nodes".into(), Table::new().into());
+            table.insert("nodes".into(), toml::Table::new().into());
             table.try_into().map_err(|why| format!("{}: {why}", args.what))?
         }
     };
     for given in &args.param {
         let (key, value) = given.split_once('=').ok_or_else(|| format!("-p {given}: write key=value"))?;
         // A bare word is a string; anything else is as in TOML.
-        let parsed: Result<Table, _> = toml::from_str(&format!("value = {value}"));
+        let parsed: Result<toml::Table, _> = toml::from_str(&format!("value = {value}"));
         let value = parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| value.into());
         cluster.params.insert(key.to_owned(), value);
     }
@@ -309,17 +309,18 @@ impl Running {
     }
 
     fn summary(&self, hosted: &dyn Hosted, judged: &Judged) -> String {
-        let head = ["node", "kills", "steps", "operations", "answered", "durable", "sent", "received", "lost"];
-        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let counted = ["kills", "steps", "operations", "answered", "durable", "sent", "received", "lost"];
+        let columns = counted.map(|heading| (heading, Side::Right));
+        let mut table = Table::new(&[&[("node", Side::Left)], columns.as_slice()].concat());
         for (node, name) in self.names.iter().enumerate() {
             let sum = self.sum(node);
             let counts =
                 [self.kills[node], sum.steps, sum.invoked, sum.answered, sum.durable, sum.sent, sum.received, sum.lost];
-            rows.push(std::iter::once(name.clone()).chain(counts.map(grouped)).collect());
+            table.row(std::iter::once(name.clone()).chain(counts.map(grouped)));
         }
         let mut summary =
             format!("{}: {} nodes on loopback for {}\n", hosted.name(), self.names.len(), seconds(self.lasted));
-        summary.push_str(&text(&rows));
+        summary.push_str(&table.text());
         let reached: Vec<String> =
             judged.reached.iter().map(|(what, count)| format!("{what} {}", grouped(*count))).collect();
         summary.push_str(&format!("reached: {}\n", reached.join(", ")));

@@ -3,7 +3,6 @@
 
 mod cluster;
 mod node;
-mod table;
 
 use std::io;
 use std::path::Path;
