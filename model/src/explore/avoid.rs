@@ -18,6 +18,10 @@ use crate::world::Choice;
 /// Ways that are taken for each state of the budget, at most.
 const WAYS_OF_STATE: usize = 8;
 
+/// Bytes of distinct components, encoded, that are kept for each state of the budget, at most: where hardly any are shared, as
+/// in worlds of large trees and long logs, they are what the search costs.
+const BYTES_OF_STATE: usize = 1 << 14;
+
 /// What a search for a run without the fall came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Avoidance {
@@ -30,7 +34,7 @@ pub enum Avoidance {
 }
 
 /// Whether `property` can still be kept from falling after `moment`, and how many states it took to say. Gives up beyond
-/// `states` of them, or eight times as many ways between them.
+/// `states` of them, eight times as many ways between them, or 16 KiB of distinct components for each.
 ///
 /// # Errors
 /// If the bounds do not fit the protocol or the moment.
@@ -115,7 +119,9 @@ impl<P: Protocol> Avoiding<'_, P> {
                 places.insert(edge.target, path.len());
                 path.push(Frame { state: edge.target, left, by_time: edge.is_time });
             }
-            if self.edges.len() > self.limit || self.ways_left == 0 {
+            let bytes = self.walker.store.pool.encoded_bytes();
+            if self.edges.len() > self.limit || self.ways_left == 0 || bytes > self.limit.saturating_mul(BYTES_OF_STATE)
+            {
                 return Avoidance::Unknown;
             }
             let Some(frame) = path.last_mut() else { break };

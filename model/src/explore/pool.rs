@@ -256,6 +256,11 @@ impl Pool {
         self.entries.len()
     }
 
+    /// Bytes of all encodings: the same wherever the same components were met.
+    pub(super) fn encoded_bytes(&self) -> usize {
+        self.byte_count
+    }
+
     /// Memory held [bytes], roughly.
     pub(super) fn memory(&self) -> usize {
         self.byte_count + self.entries.len() * (size_of::<Entry>() + 60)
