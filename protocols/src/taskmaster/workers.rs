@@ -1,5 +1,5 @@
-//! Workers of §7, in their own words: coordination that waits for a drain, and conversions that are tried again later and later, and
-//! after some failures denied. What each does next follows from what it has asked and what came of it.
+//! Workers of §3.6 and §7, in their own words: those that look which queues there are; coordination that waits for a drain; and
+//! conversions that are tried again later and later, and after some failures denied. What each does next follows from what it has asked and what came of it.
 //!
 //! - Queue 0 holds what coordinates, queue 1 the queries of a pipeline, queue 2 what is to be processed once they are all done.
 //! - Queue 0 holds conversions that nobody has tried, queue n those that have failed n times. Their PIDs are times, the milliseconds
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use seedbed_model::{Context, Stamp};
 
-use super::client::Client;
+use super::client::{Client, done};
 use super::message::{Answer, Open, Outcome, Reply, Request, Timer, Update};
 use super::task::{Name, Pid, Queue};
 use super::{TaskMaster, mutants};
@@ -53,7 +53,7 @@ impl TaskMaster {
     /// "Workers attempt to acquire leases on tasks whose PID is at most the current time."
     pub(super) fn lease_of_due(&self, now: Stamp) -> Request {
         let queues = (0..=self.params.tries).map(|failures| Queue(failures as u16)).collect();
-        Request::Lease { queues, count: 1, most: Some(pid_of(now, PIDS_OF_MILLISECOND - 1)) }
+        Request::Lease { queues, count: 1, most: Some(pid_of(now, PIDS_OF_MILLISECOND - 1)), length: None }
     }
 
     /// "Evenly distributing the addition of work among multiple TaskMaster nodes" (§5.7): in another queue each time, counted from one
@@ -71,11 +71,33 @@ impl TaskMaster {
 
     /// One task that coordinates.
     pub(super) fn lease_of_coordination(&self) -> Request {
-        Request::Lease { queues: BTreeSet::from([COORDINATION]), count: 1, most: None }
+        Request::Lease { queues: BTreeSet::from([COORDINATION]), count: 1, most: None, length: None }
     }
 }
 
 impl Client {
+    /// "Workers ask TaskMaster for a list of queues of interest based on that application's naming scheme", and lease from them: of all
+    /// those of a group at once, "to reduce the quantity of RPCs" (§3.6); of which group, goes round.
+    pub(super) fn discover(&mut self, open: Open, reply: Reply, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let queues: BTreeSet<Queue> = match &reply {
+            Reply::Queues(queues) => queues.iter().copied().collect(),
+            Reply::Aggregate { queues, .. } => queues.iter().map(|report| report.queue).collect(),
+            Reply::Leased(leased) if !leased.is_empty() => {
+                let request = Request::Update(done(leased, None));
+                return self.call(Open { request, ..open }, rules, cx);
+            }
+            _ => return cx.respond(open.op, Answer::Replied(reply)),
+        };
+        let groups: BTreeSet<u16> = queues.iter().map(|queue| rules.group_of(*queue)).collect();
+        let Some(group) = groups.iter().nth(open.op.0 as usize % groups.len().max(1)) else {
+            return cx.respond(open.op, Answer::Replied(reply));
+        };
+        cx.mark("discovered");
+        let queues = queues.into_iter().filter(|queue| rules.group_of(*queue) == *group).collect();
+        let request = Request::Lease { queues, count: 2, most: None, length: None };
+        self.call(Open { request, ..open }, rules, cx);
+    }
+
     /// A conversion is leased, and over: "the task is dequeued and a new task is enqueued in a backoff queue should a conversion fail".
     pub(super) fn convert(
         &mut self,
@@ -92,7 +114,7 @@ impl Client {
             return cx.respond(open.op, Answer::Replied(reply));
         };
         let enqueues = self.again(name, data, outcome, rules, cx).into_iter().collect();
-        let update = Update { enqueues, dequeues: vec![name], renews: Vec::new() };
+        let update = Update { enqueues, dequeues: vec![name], ..Update::default() };
         self.call(Open { request: Request::Update(update), ..open }, rules, cx);
     }
 
@@ -141,11 +163,11 @@ impl Client {
         match (&open.request, &reply) {
             (Request::Lease { .. }, _) => {
                 let queries = (0..count).map(|number| (PIPELINE, Some(query(name.1, number)), number));
-                let update = Update { enqueues: queries.collect(), renews: vec![name], dequeues: Vec::new() };
+                let update = Update { enqueues: queries.collect(), renews: vec![name], ..Update::default() };
                 self.call(Open { request: Request::Update(update), ..open }, rules, cx);
             }
             (Request::Update(_), _) if !rules.has(mutants::DRAIN_UNSEEN) => self.look_at_pipeline(open, rules, cx),
-            (Request::Inspect(_), Reply::Statistics { available, leased, .. }) if available + leased > 0 => {
+            (Request::Inspect(_), Reply::Statistics(report)) if report.available + report.leased > 0 => {
                 cx.mark("not drained");
                 self.open = Some(open);
                 cx.set(Timer::Poll, rules.params.poll);
@@ -153,7 +175,7 @@ impl Client {
             _ => {
                 cx.mark("moved on after a drain");
                 let enqueues = vec![(PROCESS, Some(name.1), 0)];
-                let update = Update { enqueues, dequeues: vec![name], renews: Vec::new() };
+                let update = Update { enqueues, dequeues: vec![name], ..Update::default() };
                 let operation = super::message::Operation::Finish;
                 self.call(Open { request: Request::Update(update), operation, ..open }, rules, cx);
             }

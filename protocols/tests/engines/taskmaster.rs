@@ -116,5 +116,5 @@ fn what_a_scenario_allows_for_the_end_of_operations_follows_from_its_parameters(
         assert!(allowed >= derived, "{path:?} allows {allowed}, and {derived} follow from its parameters");
         count += 1;
     }
-    assert_eq!(count, 17, "scenarios");
+    assert_eq!(count, 18, "scenarios");
 }
