@@ -31,14 +31,16 @@ impl Client {
     pub fn step(&mut self, input: Input<TaskMaster>, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         match input {
             Input::Operation { op, operation } => self.on_operation(op, operation, rules, cx),
-            Input::Message { message, .. } if !self.awaits(&message) => cx.mark("late reply"),
+            Input::Message { message, .. } if !self.awaits(&message) || cx.is_armed(&Timer::Poll) => {
+                cx.mark("late reply")
+            }
             Input::Message { message: Message::Reply { reply, .. }, .. } => self.on_reply(reply, rules, cx),
             Input::Timer(Timer::Patience) => self.give_up(rules, cx),
-            Input::Timer(Timer::Poll) => {
-                if let Some(open) = self.open.take() {
-                    self.look_at_pipeline(open, rules, cx);
-                }
-            }
+            Input::Timer(Timer::Poll) => match self.open.take() {
+                Some(open) if matches!(open.operation, Operation::Toil(..)) => self.beat(open, rules, cx),
+                Some(open) => self.look_at_pipeline(open, rules, cx),
+                None => {}
+            },
             Input::Decision(Decision::GiveUp) => {
                 self.left = self.left.saturating_sub(1);
                 self.give_up(rules, cx);
@@ -65,6 +67,7 @@ impl Client {
         let Some(request) = self.request_of(&operation, rules, cx) else { return cx.respond(op, Answer::Idle) };
         let polls = match operation {
             Operation::Anywhere(_) => u32::from(rules.params.queues) - 1,
+            Operation::Toil(_, beats) => beats,
             _ => rules.params.polls,
         };
         self.call(Open { op, operation, request, polls }, rules, cx);
@@ -78,7 +81,7 @@ impl Client {
         cx: &mut Context<'_, TaskMaster>,
     ) -> Option<Request> {
         Some(match operation {
-            Operation::Call(request) | Operation::Work(request, _) => request.clone(),
+            Operation::Call(request) | Operation::Work(request, _) | Operation::Toil(request, _) => request.clone(),
             Operation::Anywhere(data) => rules.enqueued_at(0, *data),
             Operation::Submit(data) => rules.submission(*data, cx.clock()),
             Operation::Convert(_) => rules.lease_of_due(cx.clock()),
@@ -140,6 +143,7 @@ impl Client {
                 let update = Update { enqueues, ..Update::default() };
                 self.call(Open { request: Request::Update(update), ..open }, rules, cx);
             }
+            (Operation::Toil(..), ..) => self.toil(open, reply, rules, cx),
             (Operation::Discover(_), ..) => self.discover(open, reply, rules, cx),
             (Operation::Convert(outcome), ..) => {
                 let outcome = *outcome;

@@ -10,8 +10,8 @@
 //! - [`cluster`], [`manager`], [`gathering`]: several nodes and their proxies; resharding by restart; what all nodes say together
 //! - [`client`], [`workers`], [`workload`]: those who ask; the workers of §7; what is asked for
 //! - [`naming`], [`statistics`]: names of queues, and what went through them (§3.5, §4)
-//! - [`properties`]: what must hold, in words; [`monitor`], `recovered`, [`serving`], [`order`], [`uses`], [`answers`], [`ledger`]: of
-//!   TaskMaster, of a recovery, of a cluster, of leases, of workers, of batches; the tasks as they must be
+//! - [`properties`]: what must hold, in words; [`monitor`], `recovered`, [`serving`], [`order`], [`uses`], [`toils`], [`answers`], [`ledger`]: of
+//!   TaskMaster, of a recovery, of a cluster, of leases, of workers, of long work, of batches; the tasks as they must be
 //! - [`params`], [`mutants`]: sizes; what each mechanism is there for
 //!
 //! # Decisions where the paper is open
@@ -91,6 +91,7 @@ pub mod serving;
 pub mod statistics;
 pub mod store;
 pub mod task;
+pub mod toils;
 mod update;
 pub mod uses;
 mod work;

@@ -12,6 +12,7 @@ use super::message::{Observation, OpKey};
 use super::order::Order;
 use super::serving::Serving;
 use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
+use super::toils::{self, Toils};
 use super::uses::{self, Uses};
 
 /// The deadline of `progress`.
@@ -42,6 +43,8 @@ pub struct Monitor {
     pub(super) serving: Serving,
     /// What is at work.
     order: Order,
+    /// Who works for long.
+    toils: Toils,
     /// What batches are to be answered with.
     answers: Answers,
 }
@@ -49,6 +52,12 @@ pub struct Monitor {
 impl Monitor {
     /// Folds an event.
     pub fn watch(&mut self, node: NodeId, event: &Event<TaskMaster>, rules: &TaskMaster, watch: &mut Watch<'_>) {
+        self.fold(node, event, rules, watch);
+        // Of what is committed now.
+        self.toils.watch(node, event, &self.due, rules, watch);
+    }
+
+    fn fold(&mut self, node: NodeId, event: &Event<TaskMaster>, rules: &TaskMaster, watch: &mut Watch<'_>) {
         if rules.params.proxies > 0 {
             self.serving.watch(node, event, rules, watch);
         }
@@ -75,7 +84,9 @@ impl Monitor {
                 self.overdue = self.open.keys().copied().collect();
                 watch.set_deadline(PROGRESS, rules.params.progress);
             }
-            Event::Deadline(deadline) if *deadline != PROGRESS => self.order.may_expire(*deadline),
+            Event::Deadline(deadline) if (PROGRESS + 1..toils::FIRST).contains(deadline) => {
+                self.order.may_expire(*deadline)
+            }
             Event::Deadline(PROGRESS) => {
                 if let Some(op) = self.overdue.iter().find(|op| self.open.contains_key(op)) {
                     watch.violated("operations-end", format!("a call of {:?} has not ended", op.client));
@@ -179,8 +190,8 @@ impl Monitor {
             Observation::Asked(op, request) => self.order.begins(*op, request),
             Observation::Expired(queue) => self.order.expired(*queue, rules, watch),
             Observation::Halted => self.halted(node, rules),
-            // See `serving` and `answers`.
-            _ => {}
+            Observation::Aggregated { .. } | Observation::Resharded(_) | Observation::Routes(_) => {}
+            Observation::Toils(_) | Observation::PartEnded(..) | Observation::Batched(..) => {}
         }
     }
 

@@ -69,6 +69,8 @@ pub enum Observation {
     Asked(OpKey, Request),
     /// Leases of a queue expire.
     Expired(Queue),
+    /// A worker works on these for long.
+    Toils(Vec<Name>),
     /// An operation of a batch has ended, with this.
     PartEnded(OpKey, Reply),
     /// A batch is answered.

@@ -44,6 +44,8 @@ pub enum Workload {
     BackOff,
     /// Tasks that are enqueued at any node of a cluster, and done; and lists over all nodes (§5.7).
     Spread,
+    /// Tasks that are enqueued, and long work on them, with renewals (§3.3).
+    Toil,
     /// Updates and leases, two or three in one call, each by itself (§4); leases of several lengths.
     Batches,
 }
@@ -102,7 +104,7 @@ pub struct Params {
     pub tries: u32,
     /// How long what has failed first waits; each time twice as long.
     pub back_off: Span,
-    /// How long a coordinator waits before it looks again whether its pipeline has drained.
+    /// How long a coordinator waits before it looks again whether its pipeline has drained, and a worker before it renews a lease.
     pub poll: Span,
     /// How often it does.
     pub polls: u32,
@@ -139,6 +141,11 @@ pub struct Params {
     /// reshard: what the manager says, or is told, may have been lost twice, and a job that takes over asks where logs begin: two
     /// retries and three round trips more. A test holds the scenarios to it.
     pub progress: Span,
+    /// Within so long of the loss of a lease, a worker that renews it has left off. 0s: it is not judged.
+    ///
+    /// It follows from the rest: it may have been told before that the lease was its own still, and wait `patience` for that; then it
+    /// renews after `poll`, and waits `patience` for what comes of that. A test holds the scenarios to it.
+    pub told_within: Span,
 }
 
 impl Default for Params {
@@ -183,6 +190,7 @@ impl Default for Params {
             give_ups: 0,
             client_crashes: true,
             progress: Span::ZERO,
+            told_within: Span::ZERO,
         }
     }
 }

@@ -78,6 +78,10 @@ pub fn properties() -> Vec<Property> {
             "what failed waits in the queue of its failures, twice as long each time, and is denied after the last (§7)",
         ),
         Property::within(
+            "told-in-time",
+            "a worker that renews a lease which it has lost is told at its next call, and leaves off within `told-within` (§3.3)",
+        ),
+        Property::within(
             "operations-end",
             "once all faults are healed, all that was begun ends within `progress`: there is no deadlock (§5.5)",
         ),

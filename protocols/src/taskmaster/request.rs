@@ -125,6 +125,8 @@ pub enum Operation {
     Finish,
     /// Renew what is held, for so long, or for as long as is usual.
     Renew(Option<Span>),
+    /// Lease, then renew what was leased so many times while it is worked on, and dequeue it (§3.3).
+    Toil(Request, u32),
     /// A request of a user's is enqueued, to be done at once (§7).
     Submit(u32),
     /// One is leased whose time has come, and worked on, which may fail (§7).

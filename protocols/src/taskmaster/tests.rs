@@ -49,6 +49,7 @@ fn parameters_that_make_no_sense_are_refused_with_what_would_be_right() {
         (script("sleep"), "known: enqueue"),
         (script("lease 0 & delete 0"), "called together"),
         (script("lease 0 &"), "no operation"),
+        (script("toil 0"), "toil 0 +3"),
         (script("renew 3s"), "as in for=3s"),
         (script("lease 0 for=3"), "no span"),
     ];

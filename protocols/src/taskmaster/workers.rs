@@ -1,4 +1,5 @@
-//! Workers of §3.6 and §7, in their own words: those that look which queues there are; coordination that waits for a drain; and
+//! Workers of §3.3, §3.6 and §7, in their own words: those that renew leases while they work; those that look which queues there are;
+//! coordination that waits for a drain; and
 //! conversions that are tried again later and later, and after some failures denied. What each does next follows from what it has asked and what came of it.
 //!
 //! - Queue 0 holds what coordinates, queue 1 the queries of a pipeline, queue 2 what is to be processed once they are all done.
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 use seedbed_model::{Context, Stamp};
 
 use super::client::{Client, done};
-use super::message::{Answer, Open, Outcome, Reply, Request, Timer, Update};
+use super::message::{Answer, Observation, Open, Outcome, Reply, Request, Timer, Update};
 use super::task::{Name, Pid, Queue};
 use super::{TaskMaster, mutants};
 
@@ -76,6 +77,40 @@ impl TaskMaster {
 }
 
 impl Client {
+    /// A renewal "acts as a heart-beat signal from the worker" (§3.3). Who is told that a lease is lost leaves off.
+    pub(super) fn toil(&mut self, open: Open, reply: Reply, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let goes_on =
+            |update: &Update| update.dequeues.is_empty() && (reply == Reply::Done || rules.has(mutants::TOILS_ON));
+        let request = match (&open.request, &reply) {
+            (Request::Lease { .. }, Reply::Leased(leased)) if !leased.is_empty() => {
+                let renews: Vec<Name> = leased.iter().map(|(name, _)| *name).collect();
+                cx.observe(Observation::Toils(renews.clone()));
+                Request::Update(Update { renews, ..Update::default() })
+            }
+            (Request::Update(update), _) if goes_on(update) => {
+                cx.mark("renewed");
+                open.request.clone()
+            }
+            (Request::Update(_), Reply::Lost(_)) => {
+                cx.mark("leaves off");
+                return cx.respond(open.op, Answer::Replied(reply));
+            }
+            _ => return cx.respond(open.op, Answer::Replied(reply)),
+        };
+        self.open = Some(Open { request, ..open });
+        cx.set(Timer::Poll, rules.params.poll);
+    }
+
+    /// It renews, or is done.
+    pub(super) fn beat(&mut self, open: Open, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let Request::Update(update) = open.request.clone() else { return };
+        let (update, polls) = match open.polls {
+            0 => (Update { dequeues: update.renews, ..Update::default() }, 0),
+            left => (update, left - 1),
+        };
+        self.call(Open { request: Request::Update(update), polls, ..open }, rules, cx);
+    }
+
     /// "Workers ask TaskMaster for a list of queues of interest based on that application's naming scheme", and lease from them: of all
     /// those of a group at once, "to reduce the quantity of RPCs" (§3.6); of which group, goes round.
     pub(super) fn discover(&mut self, open: Open, reply: Reply, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {

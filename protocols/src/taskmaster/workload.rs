@@ -4,6 +4,7 @@
 //! - `enqueue 0:1 0:2 1:+`: in one update, tasks 1 and 2 of queue 0, and one of queue 1, which is FIFO
 //! - `lease 0 1 x2 <=5 for=3s`: two tasks of queues 0 and 1, none behind 5, for three seconds
 //! - `work 0 x2 >1`: the same, and what was leased is dequeued, and enqueued in queue 1
+//! - `toil 0 +3`: a task is leased, renewed three times, and dequeued
 //! - `finish`, `renew for=3s`: what was leased is dequeued, or renewed, for three seconds
 //! - `finish & lease 0`: both in one call, each by itself; what was leased, enqueued, finished or renewed may stand there
 //! - `delete 0`, `list 1 0#.*`: deletes queue 0; lists queues of 1 task or more with such names
@@ -79,6 +80,7 @@ fn operation(data: u32, text: &str) -> Result<Operation, String> {
         }
         "lease" => lease(words).map(|(request, _)| Operation::Call(request)),
         "work" => lease(words).map(|(request, next)| Operation::Work(request, next)),
+        "toil" => toil(words),
         "finish" => Ok(Operation::Finish),
         "renew" => words.first().map(|word| length(word)).transpose().map(Operation::Renew),
         "delete" => Ok(Operation::Call(Request::Delete(Queue(one("a queue")?)))),
@@ -92,7 +94,7 @@ fn operation(data: u32, text: &str) -> Result<Operation, String> {
             _ => Err(format!("`{text}`: 1 to {QUERIES_MAX} tasks are possible")),
         },
         _ => Err(format!(
-            "`{text}` is no operation; known: enqueue Q:P…, lease Q… xN <=P for=SPAN, work Q… xN >Q, finish, renew for=SPAN, delete Q, list N NAMES, inspect Q, survey N NAMES, discover N NAMES, anywhere P, coordinate N; and several & together"
+            "`{text}` is no operation; known: enqueue Q:P…, lease Q… xN <=P for=SPAN, work Q… xN >Q, toil Q +N, finish, renew for=SPAN, delete Q, list N NAMES, inspect Q, survey N NAMES, discover N NAMES, anywhere P, coordinate N; and several & together"
         )),
     }
 }
@@ -122,6 +124,17 @@ fn lease(words: &[&str]) -> Result<(Request, Option<Queue>), String> {
         return Err("a lease is of one queue or more, and of one task or more: lease 0 x1".into());
     }
     Ok((Request::Lease { queues, count, most, length: lasts }, next))
+}
+
+/// Of which queue, and how many renewals.
+fn toil(words: &[&str]) -> Result<Operation, String> {
+    match words {
+        [queue, beats] if beats.starts_with('+') => {
+            let queues = BTreeSet::from([Queue(number(queue)?)]);
+            Ok(Operation::Toil(Request::Lease { queues, count: 1, most: None, length: None }, number(&beats[1..])?))
+        }
+        _ => Err("long work is on a task of a queue, with so many renewals: toil 0 +3".into()),
+    }
 }
 
 /// The least size, and a regular expression.
@@ -167,6 +180,7 @@ impl TaskMaster {
             Workload::BackOff => self.conversion(index, op, draw),
             Workload::Spread => self.spread(index, op, draw),
             Workload::Batches => self.batch(node, op, draw),
+            Workload::Toil => self.toil(index, op, own, draw),
         }
     }
 
@@ -287,6 +301,14 @@ impl TaskMaster {
                 Operation::Call(Request::Survey(Listing { pattern: None, least: 1, most: 0 }))
             }
             _ => Operation::Call(Request::Inspect(queue(draw))),
+        }
+    }
+
+    /// Half of them enqueue, half do long work.
+    fn toil(&self, index: u16, op: OpId, own: Own, draw: &mut dyn FnMut(u32) -> u32) -> Operation {
+        match draw(2) {
+            0 => self.enqueue(index, op, own, draw),
+            _ => Operation::Toil(self.lease_of(own, draw), 2 + draw(10)),
         }
     }
 
