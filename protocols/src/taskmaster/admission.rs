@@ -76,6 +76,6 @@ pub(super) fn first_queue(request: &Request) -> Option<Queue> {
         Request::Update(update) => super::update::names(update).map(|(queue, _)| queue).min(),
         Request::Lease { queues, .. } => queues.first().copied(),
         Request::Delete(queue) | Request::Inspect(queue) => Some(*queue),
-        Request::List(_) => None,
+        Request::List(_) | Request::Survey(_) | Request::Batch(_) => None,
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! "Workers talk directly to many well-known stateless proxies, each exporting the same interface as TaskMaster. Each stateless
 //! proxy is aware of the consistency group to cluster node mapping." A message that goes through one says whose it is, so that a
-//! proxy remembers nothing but the mapping, and loses nothing in a crash but what passes through it then.
+//! proxy remembers nothing but the mapping, and what has come back of a batch whose operations are of several nodes; it loses nothing in
+//! a crash but what passes through it then.
 //!
 //! # Decisions where the paper is open
 //!
@@ -22,6 +23,7 @@ use std::ops::Range;
 use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Span};
 
 use super::admission::first_queue;
+use super::batching::Batches;
 use super::message::{Message, Observation, OpKey, Request, Timer};
 use super::task::Queue;
 use super::{TaskMaster, mutants};
@@ -148,18 +150,20 @@ impl TaskMaster {
     }
 }
 
-/// A proxy's volatile state: what it was started with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+/// A proxy's volatile state: what it was started with, and batches that pass through it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Proxy {
     nonce: Nonce,
     /// `None`: it has not been told, and can route nothing.
     sharding: Option<u32>,
+    batches: Batches,
 }
 
 impl Proxy {
     /// After a start or a crash.
     pub fn start(nonce: Nonce, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) -> Proxy {
-        let proxy = Proxy { nonce, sharding: (!rules.is_managed()).then_some(0) };
+        let sharding = (!rules.is_managed()).then_some(0);
+        let proxy = Proxy { nonce, sharding, batches: Batches::default() };
         if proxy.sharding.is_some() {
             cx.observe(Observation::Routes(0));
         }
@@ -170,11 +174,18 @@ impl Proxy {
     /// One input.
     pub fn step(&mut self, input: Input<TaskMaster>, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         match input {
+            Input::Message { from, message: Message::Call { nonce, call, request: Request::Batch(requests) } } => {
+                for (part, request) in self.batches.begin(OpKey { client: from, nonce, call }, requests) {
+                    self.route(part, request, rules, cx);
+                }
+            }
             Input::Message { from, message: Message::Call { nonce, call, request } } => {
                 self.route(OpKey { client: from, nonce, call }, request, rules, cx);
             }
-            Input::Message { message: Message::PassedBack { key: OpKey { client, nonce, call }, reply }, .. } => {
-                cx.send(client, Message::Reply { nonce, call, reply });
+            Input::Message { message: Message::PassedBack { key, reply }, .. } => {
+                if let Some((key, reply)) = self.batches.ended(key, reply, rules, cx) {
+                    cx.send(key.client, Message::Reply { nonce: key.nonce, call: key.call, reply });
+                }
             }
             Input::Message { from, message: Message::Begin { sharding, .. } } => {
                 self.sharding = self.sharding.max(Some(sharding));

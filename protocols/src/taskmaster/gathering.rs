@@ -1,5 +1,5 @@
 //! What a node asks of the others: "each node is able to query the others to produce an aggregate response across all TaskMaster
-//! nodes" (§3.5). A node that does not answer in time is named in the response: without it nobody could tell a cluster without such
+//! nodes" (§3.5): which queues there are, with their statistics, of "any subset" that a list may name. A node that does not answer in time is named in the response: without it nobody could tell a cluster without such
 //! queues from one whose nodes are down (`missing-unnamed`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,8 @@ use seedbed_model::{Canonical, Context, NodeId, Span};
 use super::message::{Listing, Message, Observation, OpKey, Reply, Timer};
 use super::node::Node;
 use super::recovery::Phase;
-use super::task::Queue;
+use super::statistics::Flow;
+use super::task::{Lease, Pid, Queue};
 use super::{TaskMaster, mutants};
 
 /// What is asked of other nodes, for whom.
@@ -22,15 +23,30 @@ struct Gathering {
     most: u32,
     /// Who has not answered.
     waits: BTreeSet<NodeId>,
-    /// Of each node that has, its queues with their sizes: available and leased tasks.
-    said: BTreeMap<NodeId, Vec<Sizes>>,
+    /// Of each node that has, what it says of its queues.
+    said: BTreeMap<NodeId, Vec<Report>>,
 }
 
-/// A queue, its available and its leased tasks.
-pub type Sizes = (Queue, i64, i64);
+/// What a node says of a queue (§3.5).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+pub struct Report {
+    /// Which.
+    pub queue: Queue,
+    /// Available tasks.
+    pub available: i64,
+    /// Leased tasks.
+    pub leased: i64,
+    /// Some of them, with their workers.
+    pub sample: Vec<(Pid, Lease)>,
+    /// What went through it, where statistics are kept.
+    pub flow: Flow,
+}
+
+/// How many leased tasks a report shows.
+const SAMPLE_MAX: usize = 3;
 
 impl Node {
-    /// A list over all nodes is asked for at this one.
+    /// What all nodes have is asked for at this one.
     pub(super) fn gather(
         &mut self,
         key: OpKey,
@@ -47,7 +63,7 @@ impl Node {
         if rules.params.gather > Span::ZERO {
             cx.set(Timer::Gather(key.client), rules.params.gather);
         }
-        let said = BTreeMap::from([(cx.node(), self.sizes(&listing, rules, cx))]);
+        let said = BTreeMap::from([(cx.node(), self.reports(&listing, rules, cx))]);
         self.gatherings.0.insert(key, Gathering { most: listing.most, waits, said });
         self.gathered(key, rules, cx);
     }
@@ -62,8 +78,8 @@ impl Node {
         cx: &mut Context<'_, TaskMaster>,
     ) {
         if self.phase == Phase::Serving {
-            let sizes = self.sizes(listing, rules, cx);
-            cx.send(from, Message::Gathered { key, sizes });
+            let reports = self.reports(listing, rules, cx);
+            cx.send(from, Message::Gathered { key, reports });
         }
     }
 
@@ -72,13 +88,13 @@ impl Node {
         &mut self,
         from: NodeId,
         key: OpKey,
-        sizes: Vec<Sizes>,
+        reports: Vec<Report>,
         rules: &TaskMaster,
         cx: &mut Context<'_, TaskMaster>,
     ) {
         let Some(gathering) = self.gatherings.0.get_mut(&key) else { return cx.mark("late answer") };
         if gathering.waits.remove(&from) {
-            gathering.said.insert(from, sizes);
+            gathering.said.insert(from, reports);
             self.gathered(key, rules, cx);
         }
     }
@@ -100,17 +116,27 @@ impl Node {
     fn aggregate(&mut self, key: OpKey, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         let Some(gathering) = self.gatherings.0.remove(&key) else { return };
         let missing = if rules.has(mutants::MISSING_UNNAMED) { BTreeSet::new() } else { gathering.waits };
-        let mut sizes: Vec<Sizes> = gathering.said.values().flatten().copied().collect();
-        sizes.sort_unstable();
-        sizes.truncate(if gathering.most == 0 { usize::MAX } else { gathering.most as usize });
+        let mut queues: Vec<Report> = gathering.said.values().flatten().cloned().collect();
+        queues.sort_unstable();
+        queues.truncate(if gathering.most == 0 { usize::MAX } else { gathering.most as usize });
         cx.observe(Observation::Aggregated { said: gathering.said.into_keys().collect(), missing: missing.clone() });
-        self.reply(key, Reply::Aggregate { queues: sizes, missing: missing.into_iter().collect() }, cx);
+        self.reply(key, Reply::Aggregate { queues, missing: missing.into_iter().collect() }, rules, cx);
     }
 
     /// Of its own queues, what is asked for.
-    fn sizes(&self, listing: &Listing, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) -> Vec<Sizes> {
+    fn reports(&self, listing: &Listing, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) -> Vec<Report> {
         let queues = self.listed(listing, rules, cx);
-        let counter = |queue| self.counters.get(queue).copied().unwrap_or_default();
-        queues.iter().map(|queue| (*queue, counter(queue).available, counter(queue).leased)).collect()
+        queues.into_iter().map(|queue| self.report(queue, cx)).collect()
+    }
+
+    /// "Total queue size and leased set size", "a sample of leased tasks" with their workers, rates and lease durations (§3.5).
+    pub(super) fn report(&self, queue: Queue, cx: &mut Context<'_, TaskMaster>) -> Report {
+        let counter = self.counters.get(&queue).copied().unwrap_or_default();
+        let leased = self.cache.of(queue).filter_map(|(pid, task)| task.lease.map(|lease| (pid, lease)));
+        let sample = leased.take(SAMPLE_MAX).collect();
+        let flow = self.statistics.of(queue);
+        let report = Report { queue, available: counter.available, leased: counter.leased, sample, flow };
+        cx.observe(Observation::Reported(report.clone()));
+        report
     }
 }

@@ -1,5 +1,5 @@
 //! Leases: "workers atomically discover and lease the k highest priority tasks" (§3.4), from the cache, which is refilled where it
-//! does not hold enough (§5.4.2); and what the node says of its queues (§3.5).
+//! does not hold enough (§5.4.2); and which queues there are (§4).
 
 use std::collections::BTreeSet;
 
@@ -7,38 +7,40 @@ use seedbed_model::{Context, Span};
 
 use super::cache::FirstMissing;
 use super::locks::{Lock, Mode};
+use super::log::ACKNOWLEDGED;
 use super::message::{Listing, Observation, OpKey, Read, Reply, Request, Timer};
-use super::node::{ACKNOWLEDGED, Node, Op, Stage};
+use super::node::{Node, Op, Stage};
 use super::params::Consistency;
 use super::task::{Atom, Lease, Name, Pid, Queue, Row, Task};
 use super::{TaskMaster, mutants};
-
-/// How many leased tasks the statistics show.
-const SAMPLE_MAX: usize = 3;
 
 /// What is asked for.
 struct Wanted {
     queues: BTreeSet<Queue>,
     count: usize,
     most: Pid,
+    length: Option<Span>,
 }
 
 impl Wanted {
     fn of(request: &Request, rules: &TaskMaster) -> Wanted {
-        match request {
-            Request::Lease { queues, count, .. } if rules.has(mutants::FILTER_IGNORED) => {
-                Wanted { queues: queues.clone(), count: *count as usize, most: Pid(u32::MAX) }
-            }
-            Request::Lease { queues, count, most } => {
-                Wanted { queues: queues.clone(), count: *count as usize, most: most.unwrap_or(Pid(u32::MAX)) }
-            }
-            _ => Wanted { queues: BTreeSet::new(), count: 0, most: Pid(0) },
-        }
+        let Request::Lease { queues, count, most, length } = request else {
+            return Wanted { queues: BTreeSet::new(), count: 0, most: Pid(0), length: None };
+        };
+        let most = most.filter(|_| !rules.has(mutants::FILTER_IGNORED)).unwrap_or(Pid(u32::MAX));
+        Wanted { queues: queues.clone(), count: *count as usize, most, length: *length }
     }
 
     /// Whether anything that is wanted may be missing in the cache.
     fn is_missing(&self, first_missing: FirstMissing) -> bool {
         first_missing.pid().is_some_and(|pid| pid <= self.most)
+    }
+}
+
+impl TaskMaster {
+    /// "Exclusive, arbitrary-length task leases" (§3.3): for as long as the request says (§4), else for as long as is usual.
+    pub(super) fn length_of(&self, asked: Option<Span>) -> Span {
+        asked.filter(|_| !self.has(mutants::LENGTH_IGNORED)).unwrap_or(self.params.lease)
     }
 }
 
@@ -274,10 +276,10 @@ impl Node {
             return self.look_again(key, &op.request, rules, cx);
         }
         if op.rows.is_empty() {
-            self.reply(key, Reply::Leased(Vec::new()), cx);
+            self.reply(key, Reply::Leased(Vec::new()), rules, cx);
             return self.end(key, rules, cx);
         }
-        let until = cx.clock().plus(rules.params.lease);
+        let until = cx.clock().plus(rules.length_of(wanted.length));
         let mut atom = Atom::default();
         for (row, task) in &op.rows {
             // Whose lease has run out may be done once more, at once.
@@ -316,7 +318,7 @@ impl Node {
     /// With the queues to itself.
     fn look_again(&mut self, key: OpKey, request: &Request, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         if rules.has(mutants::REFILLS_TOGETHER) {
-            self.reply(key, Reply::Leased(Vec::new()), cx);
+            self.reply(key, Reply::Leased(Vec::new()), rules, cx);
             return self.end(key, rules, cx);
         }
         cx.mark("looked-again");
@@ -336,19 +338,6 @@ impl Node {
         };
         cx.observe(Observation::Listed(listing.clone(), queues.clone()));
         queues
-    }
-
-    /// "Total queue size and leased set size", "a sample of leased tasks" with their workers, rates and lease durations (§3.5).
-    pub(super) fn inspect(&mut self, key: OpKey, queue: Queue, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let counter = self.counters.get(&queue).copied().unwrap_or_default();
-        let leased = self.cache.of(queue).filter_map(|(pid, task)| task.lease.map(|lease| (pid, lease)));
-        let sample = leased.take(SAMPLE_MAX).collect();
-        let flow = self.statistics.of(queue);
-        if rules.params.statistics {
-            cx.observe(Observation::Inspected(queue, flow));
-        }
-        let statistics = Reply::Statistics { available: counter.available, leased: counter.leased, sample, flow };
-        self.reply(key, statistics, cx);
     }
 }
 

@@ -2,16 +2,16 @@
 //! for Building Distributed Systems, Google), over a data store that has single-row writes alone.
 //!
 //! - [`task`]: queues, tasks, ApplyAtoms, replay-safe counters
-//! - [`message`]: what is sent, asked for and shown
+//! - [`request`], [`message`], [`observation`]: what is asked for, sent, and shown; `work`: what a message takes a node
 //! - [`store`]: the data store, a node
 //! - [`node`]: the TaskMaster node, the life of an operation; [`log`]: the commit log; [`recovery`]; [`checkpoint`], and the reaper
 //! - [`locks`], [`cache`], [`recent`]: causal concurrency; the task cache, and what leaves it first
-//! - [`admission`]: whose turn it is; `update`, `lease`: the operations
+//! - [`admission`]: whose turn it is; `update`, `lease`: the operations; [`batching`]: several in one call
 //! - [`cluster`], [`manager`], [`gathering`]: several nodes and their proxies; resharding by restart; what all nodes say together
 //! - [`client`], [`workers`], [`workload`]: those who ask; the workers of §7; what is asked for
 //! - [`naming`], [`statistics`]: names of queues, and what went through them (§3.5, §4)
-//! - [`monitor`], [`serving`], [`order`], [`uses`], [`ledger`]: what must hold of TaskMaster, of a cluster, of leases, of workers; the
-//!   tasks as they must be
+//! - [`properties`]: what must hold, in words; [`monitor`], `recovered`, [`serving`], [`order`], [`uses`], [`toils`], [`answers`], [`ledger`]: of
+//!   TaskMaster, of a recovery, of a cluster, of leases, of workers, of long work, of batches; the tasks as they must be
 //! - [`params`], [`mutants`]: sizes; what each mechanism is there for
 //!
 //! # Decisions where the paper is open
@@ -48,9 +48,10 @@
 //! - A FIFO queue's last PID is in its counter, which outlives its tasks and its deletion (`fifo-forgets`).
 //! - Which operations have TaskMaster's threads, where those are bounded, goes round the queues: see [`admission`] (§6.2).
 //!
-//! - What a worker batches is one operation: "multiple updates into a single request" (§6.1) are one update with many tasks, "multiple
-//!   tasks from multiple queues" one lease; it travels, and is logged and committed, as one, which is what batching is there for: "the
-//!   network round-trip, RPC parsing, and commit log delay". So a part that is refused refuses all (TA5).
+//! - What a worker batches may be one operation, or several. One update of many tasks, and one lease of many, is one operation: it is
+//!   logged and committed as one, which saves "the network round-trip, RPC parsing, and commit log delay" (§6.1), and a part that is
+//!   refused refuses all (TA5). A batch of updates and leases (§4) saves the round trip alone: see [`batching`].
+//! - A request may say how long its leases last, and its renewals (§4); what that is measured from is TA5.
 //! - Clusters, and resharding: see [`cluster`] and [`manager`]. The dynamic resizing that §5.7 thinks of ("could be implemented") is
 //!   none of it.
 //!
@@ -61,6 +62,8 @@
 //! process whose threads share an allocator's arena (`MALLOC_ARENA_MAX=1`), and up to 650 MB where each has its own.
 
 pub mod admission;
+pub mod answers;
+pub mod batching;
 pub mod cache;
 pub mod checkpoint;
 pub mod client;
@@ -76,16 +79,22 @@ pub mod monitor;
 pub mod mutants;
 pub mod naming;
 pub mod node;
+pub mod observation;
 pub mod order;
 pub mod params;
+pub mod properties;
 pub mod recent;
+mod recovered;
 pub mod recovery;
+pub mod request;
 pub mod serving;
 pub mod statistics;
 pub mod store;
 pub mod task;
+pub mod toils;
 mod update;
 pub mod uses;
+mod work;
 pub mod workers;
 pub mod workload;
 
@@ -207,7 +216,7 @@ impl Protocol for TaskMaster {
     }
 
     fn properties(&self) -> Vec<Property> {
-        monitor::properties()
+        properties::properties()
     }
 
     fn watch(&self, monitor: &mut Monitor, node: NodeId, event: &Event<Self>, watch: &mut Watch<'_>) {
@@ -227,6 +236,10 @@ impl Protocol for TaskMaster {
             State::Proxy(_) | State::Manager(_) => return Relevance::Always,
         };
         if is_live { Relevance::Live } else { Relevance::Dead }
+    }
+
+    fn message_work(&self, message: &Message) -> u32 {
+        self.work_of(message)
     }
 
     fn stands_for(&self, node: NodeId) -> Option<&'static str> {

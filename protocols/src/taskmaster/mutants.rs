@@ -87,6 +87,17 @@ pub const SERVES_ON: &str = "serves-on";
 /// The jobs of a sharding leave the logs of those before unread.
 pub const INHERITS_NOTHING: &str = "inherits-nothing";
 
+/// Leases last as long as is usual, whatever the request says.
+pub const LENGTH_IGNORED: &str = "length-ignored";
+/// A worker that is told that its lease is lost goes on.
+pub const TOILS_ON: &str = "toils-on";
+/// A batch is answered in the order in which its operations end.
+pub const ANSWERS_AS_THEY_END: &str = "answers-as-they-end";
+/// The first operation of a batch that is refused refuses those that have not ended.
+pub const REFUSAL_ENDS_BATCH: &str = "refusal-ends-batch";
+/// What went through a queue is kept over its deletion.
+pub const FLOWS_OUTLIVE_QUEUE: &str = "flows-outlive-queue";
+
 /// A lease takes the last of the tasks that it finds.
 pub const LEASES_LAST_FIRST: &str = "leases-last-first";
 /// Leases of a queue expire as often as somebody asks.
@@ -98,10 +109,11 @@ pub const PINS_LEASED: &str = "pins-leased";
 /// A refill fetches what is asked for, however much was leased before.
 pub const PREFETCHES_ALIKE: &str = "prefetches-alike";
 
-/// All of them. The explorer tries all but five:
+/// All of them. The explorer tries all but six:
 /// - `enqueues-at-one`: a client that asks elsewhere has waited for some time, which its untimed bounds do not measure;
 /// - `asks-once`: the worlds that it explores lose no message, so that what is asked once is answered;
 /// - `duration-from-renewal`: it saturates instants that are past, and measures no durations;
+/// - `toils-on`: how long calls take is not bounded in its worlds, so that no bound follows for when a worker learns;
 /// - `backs-off-not`, `never-denies`: times as numbers in PIDs do not move on with its clock.
 pub const MUTANTS: &[Mutant] = &[
     Mutant::falls(
@@ -189,6 +201,15 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant::falls(LEASES_LAST_FIRST, "the order of priorities in a lease (§3.3, §3.4)", "leases-in-order"),
     Mutant::falls(EXPIRES_AT_WILL, "the limit to how often leases of a queue expire (§5.6)", "expires-seldom"),
     Mutant::falls(COUNTS_EACH_QUEUE, "the count of a lease over all of its queues (§3.6, §6.1)", "leases-as-asked"),
+    Mutant::falls(LENGTH_IGNORED, "the length of a lease by its request (§4)", "leases-as-asked"),
+    Mutant::falls(TOILS_ON, "the end of work whose lease is lost (§3.3)", "told-in-time"),
+    Mutant::falls(ANSWERS_AS_THEY_END, "the place of each answer in the reply to a batch (§4)", "batches-answered"),
+    Mutant::falls(REFUSAL_ENDS_BATCH, "that each operation of a batch is one by itself (§4)", "batches-answered"),
+    Mutant::falls(
+        FLOWS_OUTLIVE_QUEUE,
+        "the forgetting of what went through a queue with its deletion (§3.5)",
+        "statistics-right",
+    ),
     Mutant::falls(
         DURATION_FROM_RENEWAL,
         "the measuring of a lease from its acquisition, not from its last renewal (§3.5)",

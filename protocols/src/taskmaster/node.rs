@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, Span};
 
 use super::admission::Admission;
+use super::batching::Batches;
 use super::cache::Cache;
 use super::checkpoint::Checkpoint;
 use super::gathering::Gatherings;
@@ -16,7 +17,7 @@ use super::log::Log;
 use super::message::*;
 use super::recovery::Phase;
 use super::statistics::Statistics;
-use super::task::{Atom, Counter, Name, Pid, Queue, Row, Task, Ticket};
+use super::task::{Counter, Name, Pid, Queue, Row, Task, Ticket};
 use super::{TaskMaster, mutants};
 
 /// The volatile state.
@@ -31,6 +32,7 @@ pub struct Node {
     /// Through which proxy a call came, if through one.
     pub(super) via: BTreeMap<OpKey, NodeId>,
     pub(super) gatherings: Gatherings,
+    pub(super) batches: Batches,
     pub(super) locks: Locks,
     pub(super) log: Log,
     pub(super) counters: BTreeMap<Queue, Counter>,
@@ -88,6 +90,7 @@ impl Node {
             admission: Admission::default(),
             via: BTreeMap::new(),
             gatherings: Gatherings::default(),
+            batches: Batches::default(),
             locks: Locks::default(),
             log: Log::behind(Ticket { incarnation: nonce, number: 0 }),
             counters: BTreeMap::new(),
@@ -138,6 +141,10 @@ impl Node {
 
     fn on_message(&mut self, from: NodeId, message: Message, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         match message {
+            Message::Call { nonce, call, request: Request::Batch(requests) } => {
+                let parts = self.batches.begin(OpKey { client: from, nonce, call }, requests);
+                parts.into_iter().for_each(|(part, request)| self.on_call(part, request, rules, cx));
+            }
             Message::Call { nonce, call, request } => {
                 self.on_call(OpKey { client: from, nonce, call }, request, rules, cx);
             }
@@ -146,7 +153,7 @@ impl Node {
                 self.on_call(key, request, rules, cx);
             }
             Message::Gather { key, listing } => self.on_gather(from, key, &listing, rules, cx),
-            Message::Gathered { key, sizes } => self.on_gathered(from, key, sizes, rules, cx),
+            Message::Gathered { key, reports } => self.on_gathered(from, key, reports, rules, cx),
             Message::Found { asker, read, found, .. } => {
                 self.unanswered.remove(&Question::Read(asker, read));
                 match asker {
@@ -195,14 +202,19 @@ impl Node {
             Request::List(listing) if rules.is_cluster(rules.sharding_of(cx.node())) => {
                 self.gather(key, listing, rules, cx);
             }
+            Request::Survey(listing) => self.gather(key, listing, rules, cx),
             Request::List(listing) => {
                 let queues = self.listed(&listing, rules, cx);
-                self.reply(key, Reply::Queues(queues), cx);
+                self.reply(key, Reply::Queues(queues), rules, cx);
             }
-            Request::Inspect(queue) => self.inspect(key, queue, rules, cx),
+            Request::Inspect(queue) => {
+                let report = self.report(queue, cx);
+                self.reply(key, Reply::Statistics(report), rules, cx);
+            }
+            Request::Batch(_) => cx.mark("message out of place"),
             request if rules.crosses_groups(&request) && !rules.has(mutants::CROSSES_GROUPS) => {
                 cx.mark("refused: it crosses groups");
-                self.reply(key, Reply::CrossesGroups, cx);
+                self.reply(key, Reply::CrossesGroups, rules, cx);
             }
             request => {
                 cx.observe(Observation::Begun(key));
@@ -294,112 +306,13 @@ impl Node {
         }
     }
 
-    /// Gives an atom its ticket and writes it.
-    pub(super) fn append(&mut self, key: OpKey, atom: Atom, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let Some(op) = self.ops.get_mut(&key) else { return };
-        op.stage = Stage::Logged;
-        let is_lease = matches!(op.request, Request::Lease { .. });
-        let now = cx.clock();
-        let ticket = self.log.append(key, atom.clone());
-        cx.observe(Observation::Logged { op: key, ticket, now, atom: atom.clone() });
-        if is_lease && rules.has(mutants::LEASE_UNPERSISTED) {
-            self.acknowledge(ticket, cx);
-        }
-        self.write(ticket, Write::Log(atom), rules, cx);
-    }
-
-    /// An atom is in the log. It is committed once all before it are.
-    fn on_logged(&mut self, ticket: Ticket, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let Some(pending) = self.log.pending.get_mut(&ticket.number).filter(|pending| !pending.is_written) else {
-            return;
-        };
-        pending.is_written = true;
-        if ticket.number > self.log.committed + 1 {
-            cx.mark("logged-early");
-            if rules.has(mutants::REPLIES_UNORDERED) {
-                self.acknowledge(ticket, cx);
-            }
-            if rules.has(mutants::COUNTS_UNORDERED) {
-                self.count(ticket, rules);
-            }
-        }
-        while let Some((ticket, pending)) = self.log.commit() {
-            pending.unapplied = pending.atom.rows.keys().copied().collect();
-            self.commit(ticket, rules, cx);
-        }
-    }
-
-    /// It will be applied, whatever happens.
-    fn commit(&mut self, ticket: Ticket, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        self.count(ticket, rules);
-        let Some(pending) = self.log.pending.get(&ticket.number).cloned() else { return };
-        let (key, atom) = (pending.op, pending.atom);
-        if let Some(queue) = atom.deleted {
-            if !rules.has(mutants::CACHE_OUTLIVES_QUEUE) {
-                self.cache.emptied(queue);
-            }
-            self.reap(queue, rules, cx);
-        }
-        for (row, task) in &atom.rows {
-            if self.cache.put(row.name(), *task, rules.keeping()).leased {
-                cx.mark("evicted though leased");
-            }
-        }
-        let counts = atom.deltas.keys().map(|queue| (*queue, self.counters[queue])).collect();
-        cx.observe(Observation::Committed(ticket, counts));
-        self.acknowledge(ticket, cx);
-        for (row, task) in &atom.rows {
-            self.write(ticket, Write::Task(*row, *task), rules, cx);
-        }
-        if atom.rows.is_empty() {
-            self.log.pending.remove(&ticket.number);
-            self.end(key, rules, cx);
-        } else if rules.has(mutants::LOCKS_UNTIL_COMMIT) {
-            self.end(key, rules, cx);
-        }
-    }
-
-    fn count(&mut self, ticket: Ticket, rules: &TaskMaster) {
-        let atom = &self.log.pending[&ticket.number].atom;
-        for (queue, delta) in &atom.deltas {
-            let counter = self.counters.entry(*queue).or_default();
-            counter.count(ticket, *delta, atom.deleted == Some(*queue), !rules.has(mutants::COUNTS_REPLAYS));
-            self.checkpoint.changed.insert(*queue);
-        }
-    }
-
-    /// The reply comes after the commit; row writes follow, behind locks (TA1).
-    fn acknowledge(&mut self, ticket: Ticket, cx: &mut Context<'_, TaskMaster>) {
-        let Some(pending) = self.log.pending.get(&ticket.number) else { return };
-        let key = pending.op;
-        let leased = pending.atom.rows.iter().filter_map(|(row, task)| Some((row.name(), (*task)?.data))).collect();
-        let Some(op) = self.ops.get_mut(&key) else { return };
-        let is_new = op.round != ACKNOWLEDGED;
-        let reply = if matches!(op.request, Request::Lease { .. }) { Reply::Leased(leased) } else { Reply::Done };
-        op.round = ACKNOWLEDGED;
-        op.rows.clear();
-        if is_new {
-            cx.observe(Observation::Acknowledged(ticket));
-            self.reply(key, reply, cx);
-        }
-    }
-
-    fn on_applied(&mut self, ticket: Ticket, row: Row, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
-        let Some(pending) = self.log.pending.get_mut(&ticket.number) else { return };
-        if pending.unapplied.remove(&row) && pending.unapplied.is_empty() {
-            let key = pending.op;
-            self.log.pending.remove(&ticket.number);
-            if !rules.has(mutants::LOCKS_UNTIL_COMMIT) {
-                self.end(key, rules, cx);
-            }
-        }
-    }
-
-    pub(super) fn reply(&mut self, key: OpKey, reply: Reply, cx: &mut Context<'_, TaskMaster>) {
+    pub(super) fn reply(&mut self, key: OpKey, reply: Reply, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
         if let Some(proxy) = self.via.remove(&key) {
             return cx.send(proxy, Message::PassedBack { key, reply });
         }
-        cx.send(key.client, Message::Reply { nonce: key.nonce, call: key.call, reply });
+        if let Some((key, reply)) = self.batches.ended(key, reply, rules, cx) {
+            cx.send(key.client, Message::Reply { nonce: key.nonce, call: key.call, reply });
+        }
     }
 
     pub(super) fn read(
@@ -450,6 +363,3 @@ impl Node {
         Row { queue, generation: if rules.has(mutants::GENERATION_UNNAMED) { 0 } else { generation }, pid }
     }
 }
-
-/// In place of the number of an operation's readings, once it was answered.
-pub(super) const ACKNOWLEDGED: u32 = u32::MAX;

@@ -44,6 +44,10 @@ pub enum Workload {
     BackOff,
     /// Tasks that are enqueued at any node of a cluster, and done; and lists over all nodes (§5.7).
     Spread,
+    /// Tasks that are enqueued, and long work on them, with renewals (§3.3).
+    Toil,
+    /// Updates and leases, two or three in one call, each by itself (§4); leases of several lengths.
+    Batches,
 }
 
 /// Sizes.
@@ -74,7 +78,7 @@ pub struct Params {
     pub fifo: bool,
     /// Tasks that are there at first, as `queue:pid`.
     pub tasks: String,
-    /// How long a lease lasts.
+    /// How long a lease lasts, where the request does not say (§4: `lease_secs`).
     pub lease: Span,
     /// Whether it is judged what leases pass over: to remember what else was at work tells apart what is the same else.
     pub ordered: bool,
@@ -100,7 +104,7 @@ pub struct Params {
     pub tries: u32,
     /// How long what has failed first waits; each time twice as long.
     pub back_off: Span,
-    /// How long a coordinator waits before it looks again whether its pipeline has drained.
+    /// How long a coordinator waits before it looks again whether its pipeline has drained, and a worker before it renews a lease.
     pub poll: Span,
     /// How often it does.
     pub polls: u32,
@@ -117,6 +121,9 @@ pub struct Params {
     pub threads_of_node: u32,
     /// How much longer the store takes for the random read of a row than for a scan or a write (§5.1).
     pub random_read: Span,
+    /// Over how many servers the data store is spread, 20 in the paper (§6): of time that steps take, each message to it takes one step,
+    /// and TaskMaster, one machine, so many for each of its own. 0: all take one step.
+    pub servers_of_store: u32,
     /// After so long the store is asked again what it has not answered. 0s: never.
     pub retry: Span,
     /// How long a client waits for a reply. 0s: for ever, but for `give-ups`.
@@ -134,6 +141,11 @@ pub struct Params {
     /// reshard: what the manager says, or is told, may have been lost twice, and a job that takes over asks where logs begin: two
     /// retries and three round trips more. A test holds the scenarios to it.
     pub progress: Span,
+    /// Within so long of the loss of a lease, a worker that renews it has left off. 0s: it is not judged.
+    ///
+    /// It follows from the rest: it may have been told before that the lease was its own still, and wait `patience` for that; then it
+    /// renews after `poll`, and waits `patience` for what comes of that. A test holds the scenarios to it.
+    pub told_within: Span,
 }
 
 impl Default for Params {
@@ -169,6 +181,7 @@ impl Default for Params {
             leased_max: 0,
             threads_of_node: 0,
             random_read: Span::ZERO,
+            servers_of_store: 0,
             checkpoint: Span::ZERO,
             checkpoints: 0,
             reaper: false,
@@ -177,6 +190,7 @@ impl Default for Params {
             give_ups: 0,
             client_crashes: true,
             progress: Span::ZERO,
+            told_within: Span::ZERO,
         }
     }
 }
@@ -260,9 +274,6 @@ fn check_cluster(params: &Params) -> Result<(), String> {
     }
     if (*nodes > 1 || !reshards.is_empty()) && *proxies == 0 {
         return Err("proxies 0: workers do not know which of several nodes has a group; 1 or more is possible".into());
-    }
-    if params.statistics && (*nodes > 1 || !reshards.is_empty()) {
-        return Err("statistics: rates and durations are soft state of one node; leave nodes and reshards out".into());
     }
     Ok(())
 }

@@ -64,9 +64,14 @@ impl Statistics {
         }
     }
 
+    /// Of these queues nothing is known any more.
+    pub fn forget(&mut self, are_gone: impl Fn(Queue) -> bool) {
+        self.flows.retain(|queue, _| !are_gone(*queue));
+        self.acquired.retain(|name, _| !are_gone(name.0));
+    }
+
     /// A queue is deleted, and what is known of it.
     pub fn deleted(&mut self, queue: Queue) {
-        self.flows.remove(&queue);
-        self.acquired.retain(|name, _| name.0 != queue);
+        self.forget(|other| other == queue);
     }
 }

@@ -37,7 +37,6 @@ fn parameters_that_make_no_sense_are_refused_with_what_would_be_right() {
         (Params { reshards: vec![17], proxies: 1, ..Params::default() }, "1 to 16"),
         (Params { reshards: vec![2; 5], proxies: 1, ..Params::default() }, "at most 4"),
         (Params { nodes: 2, ..Params::default() }, "1 or more"),
-        (Params { nodes: 2, proxies: 1, statistics: true, ..Params::default() }, "leave nodes"),
         (script("anywhere"), "one number"),
         (script("list 1 ["), "no regular expression"),
         (script("coordinate 17"), "1 to 16"),
@@ -48,6 +47,11 @@ fn parameters_that_make_no_sense_are_refused_with_what_would_be_right() {
         (script("lease"), "one queue or more"),
         (script("delete"), "one number"),
         (script("sleep"), "known: enqueue"),
+        (script("lease 0 & delete 0"), "called together"),
+        (script("lease 0 &"), "no operation"),
+        (script("toil 0"), "toil 0 +3"),
+        (script("renew 3s"), "as in for=3s"),
+        (script("lease 0 for=3"), "no span"),
     ];
     for (params, advice) in cases {
         let why = refused(params);

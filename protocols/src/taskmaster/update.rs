@@ -104,7 +104,7 @@ impl Node {
         match self.carry_out(key.client, &update, &before, rules, cx) {
             Err(name) => {
                 cx.mark("lease-lost");
-                self.reply(key, Reply::Lost(name), cx);
+                self.reply(key, Reply::Lost(name), rules, cx);
                 self.end(key, rules, cx);
             }
             Ok(after) => {
@@ -119,7 +119,7 @@ impl Node {
                 }
                 if atom.rows.is_empty() {
                     cx.mark("coalesced");
-                    self.reply(key, Reply::Done, cx);
+                    self.reply(key, Reply::Done, rules, cx);
                     self.end(key, rules, cx);
                 } else {
                     self.append(key, atom, rules, cx);
@@ -153,8 +153,8 @@ impl Node {
         for name in &update.renews {
             let row = self.row(*name, rules);
             let task = after[&row].filter(|task| may_renew(*task, worker, now, rules)).ok_or(*name)?;
-            cx.observe(Observation::Renewed(worker, *name, now));
-            let lease = Lease { worker, until: now.plus(rules.params.lease) };
+            cx.observe(Observation::Renewed(worker, *name, now, update.length));
+            let lease = Lease { worker, until: now.plus(rules.length_of(update.length)) };
             after.insert(row, Some(Task { lease: Some(lease), ..task }));
         }
         for (queue, pid, data) in &update.enqueues {
@@ -211,7 +211,7 @@ impl Node {
         let counter = self.counters.get(&queue).copied().unwrap_or_default();
         let delta = Delta { available: -counter.available, leased: -counter.leased, last: Pid(0) };
         let atom = Atom { deltas: BTreeMap::from([(queue, delta)]), deleted: Some(queue), ..Atom::default() };
-        if rules.params.statistics {
+        if rules.params.statistics && !rules.has(mutants::FLOWS_OUTLIVE_QUEUE) {
             self.statistics.deleted(queue);
         }
         self.append(key, atom, rules, cx);

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use seedbed_model::{Canonical, Stamp, Watch};
+use seedbed_model::{Canonical, Span, Stamp, Watch};
 
+use super::gathering::Report;
 use super::ledger::Ledger;
 use super::message::Request;
-use super::statistics::{Flow, Statistics};
+use super::statistics::Statistics;
 use super::task::{Atom, Name, Pid, Queue, Task};
 use super::workers::{PIPELINE, PROCESS, milliseconds, of_query, query};
 use super::{TaskMaster, Workload};
@@ -18,12 +19,15 @@ pub struct Uses {
     statistics: Statistics,
     /// Renewed by an operation that gets its ticket next.
     renewed: BTreeSet<Name>,
+    /// For how long the operation that gets its ticket next asks to lease, or to renew.
+    length: Option<Span>,
 }
 
 impl Uses {
     /// Whether these are what was asked for.
-    pub fn leases(&self, request: &Request, names: &[Name], watch: &mut Watch<'_>) {
-        let Request::Lease { queues, count, most } = request else { return };
+    pub fn leases(&mut self, request: &Request, names: &[Name], watch: &mut Watch<'_>) {
+        let Request::Lease { queues, count, most, length } = request else { return };
+        self.length = *length;
         let most = most.unwrap_or(Pid(u32::MAX));
         if names.iter().map(|(queue, _)| *queue).collect::<BTreeSet<_>>().len() > 1 {
             watch.reached("leased-of-two-queues");
@@ -38,35 +42,46 @@ impl Uses {
     }
 
     /// A lease is renewed.
-    pub fn renewed(&mut self, name: Name, rules: &TaskMaster) {
+    pub fn renewed(&mut self, name: Name, length: Option<Span>, rules: &TaskMaster) {
+        self.length = length;
         if rules.params.statistics {
             self.renewed.insert(name);
         }
     }
 
-    /// A TaskMaster node has stopped.
-    pub fn halted(&mut self) {
-        *self = Uses::default();
+    /// A TaskMaster node has stopped, that of these queues.
+    pub fn halted(&mut self, are_its: impl Fn(Queue) -> bool) {
+        self.statistics.forget(are_its);
+        self.ended();
     }
 
     /// An update that was refused in a part has renewed nothing.
     pub fn ended(&mut self) {
         self.renewed.clear();
+        self.length = None;
     }
 
-    /// Whether so much went through the queue.
-    pub fn inspected(&self, queue: Queue, flow: Flow, watch: &mut Watch<'_>) {
-        let due = self.statistics.of(queue);
-        if due.measured > 0 {
+    /// Whether the queue is as is said of it.
+    pub fn reported(&self, report: &Report, due: &Ledger, watch: &mut Watch<'_>) {
+        let Report { queue, available, leased, sample, flow } = report;
+        let went = self.statistics.of(*queue);
+        if went.measured > 0 {
             watch.reached("measured");
         }
-        if due != flow {
-            watch.violated("statistics-right", format!("{queue:?} has had {due:?}, and is said to have had {flow:?}"));
+        if !sample.is_empty() {
+            watch.reached("sampled");
+        }
+        let is_leased = |(pid, lease)| due.task((*queue, pid)).and_then(|task| task.lease) == Some(lease);
+        let is_right = sample.iter().all(|task| is_leased(*task));
+        if (went, due.count(*queue)) != (*flow, (*available, *leased)) || !is_right {
+            let detail = format!("{queue:?} has had {went:?} and has {:?}; said is {report:?}", due.count(*queue));
+            watch.violated("statistics-right", detail);
         }
     }
 
     /// An operation has its ticket.
     pub fn logged(&mut self, now: Stamp, atom: &Atom, due: &Ledger, rules: &TaskMaster, watch: &mut Watch<'_>) {
+        self.lasts_as_asked(now, atom, due, watch);
         if rules.params.statistics {
             for (row, after) in &atom.rows {
                 self.count(row.name(), due.task(row.name()), *after, now);
@@ -78,6 +93,19 @@ impl Uses {
         }
         if rules.params.workload == Workload::BackOff {
             backs_off(now, atom, due, rules, watch);
+        }
+    }
+
+    /// Leases that begin, or go on, do so for as long as the request says.
+    fn lasts_as_asked(&mut self, now: Stamp, atom: &Atom, due: &Ledger, watch: &mut Watch<'_>) {
+        let Some(length) = self.length.take() else { return };
+        for (row, after) in &atom.rows {
+            let lease_of = |task: Option<Task>| task.and_then(|task| task.lease);
+            let (before, lease) = (lease_of(due.task(row.name())), lease_of(*after));
+            if let Some(lease) = lease.filter(|lease| Some(*lease) != before && lease.until != now.plus(length)) {
+                let detail = format!("{:?} is leased at {now:?} for {length}, until {:?}", row.name(), lease.until);
+                watch.violated("leases-as-asked", detail);
+            }
         }
     }
 

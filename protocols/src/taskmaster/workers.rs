@@ -1,5 +1,6 @@
-//! Workers of §7, in their own words: coordination that waits for a drain, and conversions that are tried again later and later, and
-//! after some failures denied. What each does next follows from what it has asked and what came of it.
+//! Workers of §3.3, §3.6 and §7, in their own words: those that renew leases while they work; those that look which queues there are;
+//! coordination that waits for a drain; and
+//! conversions that are tried again later and later, and after some failures denied. What each does next follows from what it has asked and what came of it.
 //!
 //! - Queue 0 holds what coordinates, queue 1 the queries of a pipeline, queue 2 what is to be processed once they are all done.
 //! - Queue 0 holds conversions that nobody has tried, queue n those that have failed n times. Their PIDs are times, the milliseconds
@@ -10,8 +11,8 @@ use std::collections::BTreeSet;
 
 use seedbed_model::{Context, Stamp};
 
-use super::client::Client;
-use super::message::{Answer, Open, Outcome, Reply, Request, Timer, Update};
+use super::client::{Client, done};
+use super::message::{Answer, Observation, Open, Outcome, Reply, Request, Timer, Update};
 use super::task::{Name, Pid, Queue};
 use super::{TaskMaster, mutants};
 
@@ -53,7 +54,7 @@ impl TaskMaster {
     /// "Workers attempt to acquire leases on tasks whose PID is at most the current time."
     pub(super) fn lease_of_due(&self, now: Stamp) -> Request {
         let queues = (0..=self.params.tries).map(|failures| Queue(failures as u16)).collect();
-        Request::Lease { queues, count: 1, most: Some(pid_of(now, PIDS_OF_MILLISECOND - 1)) }
+        Request::Lease { queues, count: 1, most: Some(pid_of(now, PIDS_OF_MILLISECOND - 1)), length: None }
     }
 
     /// "Evenly distributing the addition of work among multiple TaskMaster nodes" (§5.7): in another queue each time, counted from one
@@ -71,11 +72,67 @@ impl TaskMaster {
 
     /// One task that coordinates.
     pub(super) fn lease_of_coordination(&self) -> Request {
-        Request::Lease { queues: BTreeSet::from([COORDINATION]), count: 1, most: None }
+        Request::Lease { queues: BTreeSet::from([COORDINATION]), count: 1, most: None, length: None }
     }
 }
 
 impl Client {
+    /// A renewal "acts as a heart-beat signal from the worker" (§3.3). Who is told that a lease is lost leaves off.
+    pub(super) fn toil(&mut self, open: Open, reply: Reply, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let goes_on =
+            |update: &Update| update.dequeues.is_empty() && (reply == Reply::Done || rules.has(mutants::TOILS_ON));
+        let request = match (&open.request, &reply) {
+            (Request::Lease { .. }, Reply::Leased(leased)) if !leased.is_empty() => {
+                let renews: Vec<Name> = leased.iter().map(|(name, _)| *name).collect();
+                cx.observe(Observation::Toils(renews.clone()));
+                Request::Update(Update { renews, ..Update::default() })
+            }
+            (Request::Update(update), _) if goes_on(update) => {
+                cx.mark("renewed");
+                open.request.clone()
+            }
+            (Request::Update(_), Reply::Lost(_)) => {
+                cx.mark("leaves off");
+                return cx.respond(open.op, Answer::Replied(reply));
+            }
+            _ => return cx.respond(open.op, Answer::Replied(reply)),
+        };
+        self.open = Some(Open { request, ..open });
+        cx.set(Timer::Poll, rules.params.poll);
+    }
+
+    /// It renews, or is done.
+    pub(super) fn beat(&mut self, open: Open, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let Request::Update(update) = open.request.clone() else { return };
+        let (update, polls) = match open.polls {
+            0 => (Update { dequeues: update.renews, ..Update::default() }, 0),
+            left => (update, left - 1),
+        };
+        self.call(Open { request: Request::Update(update), polls, ..open }, rules, cx);
+    }
+
+    /// "Workers ask TaskMaster for a list of queues of interest based on that application's naming scheme", and lease from them: of all
+    /// those of a group at once, "to reduce the quantity of RPCs" (§3.6); of which group, goes round.
+    pub(super) fn discover(&mut self, open: Open, reply: Reply, rules: &TaskMaster, cx: &mut Context<'_, TaskMaster>) {
+        let queues: BTreeSet<Queue> = match &reply {
+            Reply::Queues(queues) => queues.iter().copied().collect(),
+            Reply::Aggregate { queues, .. } => queues.iter().map(|report| report.queue).collect(),
+            Reply::Leased(leased) if !leased.is_empty() => {
+                let request = Request::Update(done(leased, None));
+                return self.call(Open { request, ..open }, rules, cx);
+            }
+            _ => return cx.respond(open.op, Answer::Replied(reply)),
+        };
+        let groups: BTreeSet<u16> = queues.iter().map(|queue| rules.group_of(*queue)).collect();
+        let Some(group) = groups.iter().nth(open.op.0 as usize % groups.len().max(1)) else {
+            return cx.respond(open.op, Answer::Replied(reply));
+        };
+        cx.mark("discovered");
+        let queues = queues.into_iter().filter(|queue| rules.group_of(*queue) == *group).collect();
+        let request = Request::Lease { queues, count: 2, most: None, length: None };
+        self.call(Open { request, ..open }, rules, cx);
+    }
+
     /// A conversion is leased, and over: "the task is dequeued and a new task is enqueued in a backoff queue should a conversion fail".
     pub(super) fn convert(
         &mut self,
@@ -92,7 +149,7 @@ impl Client {
             return cx.respond(open.op, Answer::Replied(reply));
         };
         let enqueues = self.again(name, data, outcome, rules, cx).into_iter().collect();
-        let update = Update { enqueues, dequeues: vec![name], renews: Vec::new() };
+        let update = Update { enqueues, dequeues: vec![name], ..Update::default() };
         self.call(Open { request: Request::Update(update), ..open }, rules, cx);
     }
 
@@ -141,11 +198,11 @@ impl Client {
         match (&open.request, &reply) {
             (Request::Lease { .. }, _) => {
                 let queries = (0..count).map(|number| (PIPELINE, Some(query(name.1, number)), number));
-                let update = Update { enqueues: queries.collect(), renews: vec![name], dequeues: Vec::new() };
+                let update = Update { enqueues: queries.collect(), renews: vec![name], ..Update::default() };
                 self.call(Open { request: Request::Update(update), ..open }, rules, cx);
             }
             (Request::Update(_), _) if !rules.has(mutants::DRAIN_UNSEEN) => self.look_at_pipeline(open, rules, cx),
-            (Request::Inspect(_), Reply::Statistics { available, leased, .. }) if available + leased > 0 => {
+            (Request::Inspect(_), Reply::Statistics(report)) if report.available + report.leased > 0 => {
                 cx.mark("not drained");
                 self.open = Some(open);
                 cx.set(Timer::Poll, rules.params.poll);
@@ -153,7 +210,7 @@ impl Client {
             _ => {
                 cx.mark("moved on after a drain");
                 let enqueues = vec![(PROCESS, Some(name.1), 0)];
-                let update = Update { enqueues, dequeues: vec![name], renews: Vec::new() };
+                let update = Update { enqueues, dequeues: vec![name], ..Update::default() };
                 let operation = super::message::Operation::Finish;
                 self.call(Open { request: Request::Update(update), operation, ..open }, rules, cx);
             }

@@ -114,7 +114,14 @@ fn what_a_scenario_allows_for_the_end_of_operations_follows_from_its_parameters(
         let scenario: Scenario = toml::from_str(&text).unwrap_or_else(|why| panic!("{path:?}: {why}"));
         let (allowed, derived) = (scenario.params.progress, derived(&scenario));
         assert!(allowed >= derived, "{path:?} allows {allowed}, and {derived} follow from its parameters");
+        // See `Params::told_within`: timers may end a little late.
+        let Params { patience, poll, told_within, .. } = scenario.params;
+        let told = 2 * patience.0 + poll.0;
+        assert!(
+            told_within == Span::ZERO || told_within.0 > told,
+            "{path:?} allows {told_within}, and {told} ns follow"
+        );
         count += 1;
     }
-    assert_eq!(count, 17, "scenarios");
+    assert_eq!(count, 19, "scenarios");
 }
