@@ -184,6 +184,7 @@ pub fn shipped() -> Registry {
             check,
             [
                 "back-off",
+                "batches",
                 "burst",
                 "cap",
                 "cluster",
@@ -193,6 +194,7 @@ pub fn shipped() -> Registry {
                 "fence",
                 "fifo",
                 "introspection",
+                "long-work",
                 "million",
                 "partial",
                 "pipeline",
