@@ -122,9 +122,9 @@ impl Server {
 
     /// What a notification can still do: who has found its leader for good hears no more of what others have found, and whose
     /// election is behind is only answered, whatever it votes for. Elections count from 1, and who looks again is in the second.
-    pub(super) fn relevance_alone(&self, election: u32, doing: Doing, zab: &Zab) -> Relevance<Message> {
+    pub(super) fn relevance_alone(&self, node: NodeId, election: u32, doing: Doing, zab: &Zab) -> Relevance<Message> {
         let is_settled = self.has_settled_alone();
-        let is_over = is_settled && !self.may_look_alone(zab);
+        let is_over = is_settled && !self.may_look_alone(node, zab);
         let is_behind = is_over || election == 1 && (is_settled || self.ballot.election > 1);
         match doing {
             Doing::Following | Doing::Leading if is_over => Relevance::Dead,
@@ -136,8 +136,8 @@ impl Server {
         }
     }
 
-    pub(super) fn decisions_alone(&self, zab: &Zab, offers: &mut Offers<'_, Zab>) {
-        if self.has_settled_alone() && self.may_look_alone(zab) {
+    pub(super) fn decisions_alone(&self, node: NodeId, zab: &Zab, offers: &mut Offers<'_, Zab>) {
+        if self.has_settled_alone() && self.may_look_alone(node, zab) {
             offers.offer(Decision::Look);
         }
     }
@@ -147,7 +147,7 @@ impl Server {
     }
 
     /// Whether it looks again once it has found a leader in this election.
-    fn may_look_alone(&self, zab: &Zab) -> bool {
-        self.ballot.election < zab.params.elections
+    fn may_look_alone(&self, node: NodeId, zab: &Zab) -> bool {
+        node.0 < zab.params.again && self.ballot.election < zab.params.elections
     }
 }

@@ -188,9 +188,9 @@ impl Protocol for Zab {
         durable.fold(record);
     }
 
-    fn decisions(&self, _: NodeId, state: &State, offers: &mut Offers<'_, Self>) {
+    fn decisions(&self, node: NodeId, state: &State, offers: &mut Offers<'_, Self>) {
         match state {
-            State::Server(server) => server.decisions(self, offers),
+            State::Server(server) => server.decisions(node, self, offers),
             State::Oracle(oracle) => oracle.decisions(self, offers),
             State::Gone => {}
         }
@@ -215,7 +215,7 @@ impl Protocol for Zab {
     fn relevance(&self, node: NodeId, to: &State, from: NodeId, message: &Message) -> Relevance<Message> {
         let is_live = match (to, message) {
             (State::Server(server), Message::Notification { election, doing, .. }) if self.is_alone() => {
-                return server.relevance_alone(*election, *doing, self);
+                return server.relevance_alone(node, *election, *doing, self);
             }
             (State::Server(server), message) => server.awaits(node, from, message),
             (State::Oracle(oracle), Message::Looking { round, .. }) => oracle.awaits(from, *round),

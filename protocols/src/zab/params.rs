@@ -59,6 +59,8 @@ pub struct Params {
     /// 0: phases 1 to 3 follow on an election. Else fast leader election is all there is: each server begins with one of so many
     /// histories, and who has found a leader does no more than answer, until it looks again, in at most `elections` elections.
     pub histories: u32,
+    /// With `histories`: how many servers, from the first on, look again at all.
+    pub again: u16,
     /// Whether all must find the same leader: where messages take less than `finalize-wait` and all begin at once.
     pub agrees: bool,
     /// So many delivered transactions are kept for learners that lack them (commitLogCount); others need a snapshot.
@@ -96,6 +98,7 @@ impl Default for Params {
             at_once: false,
             elects_anyone: false,
             histories: 0,
+            again: 13,
             agrees: false,
             window: 500,
             snapshot_every: 0,
@@ -142,6 +145,11 @@ impl Params {
         let is_timed = self.progress > Span::ZERO || self.takeover > Span::ZERO;
         if self.histories > 0 && (*election != Election::Fast || self.disk != Disk::None || beside > 0 || is_timed) {
             return Err("histories: fast leader election is all there is; leave out all that is after it, and say disk \"none\"".into());
+        }
+        if self.histories == 0 && self.again != Params::default().again {
+            return Err(
+                "again: who looks again is for fast leader election on its own; leave it out without histories".into(),
+            );
         }
         if self.agrees && (self.histories == 0 || self.elections != 1) {
             return Err("agrees: all begin at once, with histories and one election alone; say elections 1".into());

@@ -209,9 +209,9 @@ impl Server {
     }
 
     /// The decisions.
-    pub fn decisions(&self, zab: &Zab, offers: &mut Offers<'_, Zab>) {
+    pub fn decisions(&self, node: NodeId, zab: &Zab, offers: &mut Offers<'_, Zab>) {
         if zab.is_alone() {
-            return self.decisions_alone(zab, offers);
+            return self.decisions_alone(node, zab, offers);
         }
         let Role::Leading(leader) = &self.role else { return };
         if leader.broadcasts(zab) && self.issued < zab.params.transactions {

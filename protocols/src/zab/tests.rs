@@ -4,6 +4,7 @@ use seedbed_model::{Family, Mutants, OpId};
 
 use super::log::Log;
 use super::message::{Mode, Tree, Txn, Zxid};
+use super::params::Disk;
 use super::*;
 
 fn txn(epoch: u32, counter: u32) -> Txn {
@@ -86,6 +87,40 @@ fn parameters_that_make_no_sense_are_refused() {
     );
     assert!(refusal(Params { timeouts: 1, ..whole() }).starts_with("timeouts"));
     assert!(refusal(Params { elects_anyone: true, ..whole() }).starts_with("elects-anyone"));
+    assert!(refusal(Params { again: 1, ..whole() }).starts_with("again"));
     assert!(refusal(Params { election: Election::Oracle, operations: 1, ..whole() }).starts_with("operations"));
     assert!(refusal(Params { election: Election::Oracle, progress: Span::secs(1), ..whole() }).starts_with("progress"));
+}
+
+#[test]
+fn restarts_and_what_happens_at_once_are_refused_where_they_mean_nothing() {
+    let build = |params: Params| Zab::build(&params, Mutants::none()).map(drop);
+    let fast = "restarts and at-once: with election \"fast\" there is no oracle; leave them out".to_owned();
+    for params in [
+        Params { restarts: 1, disk: Disk::None, ..Params::default() },
+        Params { at_once: true, ..Params::default() },
+        Params { restarts: 1, at_once: true, disk: Disk::None, ..Params::default() },
+    ] {
+        assert_eq!(build(params), Err(fast.clone()));
+    }
+    let whole =
+        Params { election: Election::Oracle, disk: Disk::None, transactions: 2, restarts: 1, ..Params::default() };
+    let forgets =
+        "restarts: what was written is all there; say disk \"none\", snapshot-every 0 and a window of all transactions"
+            .to_owned();
+    for params in [
+        Params { disk: Disk::Streams, ..whole.clone() },
+        Params { snapshot_every: 1, ..whole.clone() },
+        Params { window: 1, ..whole.clone() },
+    ] {
+        assert_eq!(build(params), Err(forgets.clone()));
+    }
+    for params in [
+        whole.clone(),
+        Params { at_once: true, ..whole.clone() },
+        Params { window: 2, ..whole.clone() },
+        Params { at_once: true, restarts: 0, disk: Disk::Streams, window: 0, snapshot_every: 1, ..whole },
+    ] {
+        assert_eq!(build(params), Ok(()));
+    }
 }

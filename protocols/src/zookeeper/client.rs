@@ -5,7 +5,7 @@ use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, OpId, Span
 use super::ZooKeeper;
 use super::acl::Identity;
 use super::message::{Ask, Connection, Decision, Link, Message, Observation, Returned, Timer, ToClient, ToServer};
-use super::mutants::{IDENTITIES_LEFT, SEEN_BEFORE_EVENTS};
+use super::mutants::{HEARTBEATS_UNSENT, IDENTITIES_LEFT, IDLE_FORGOTTEN, SEEN_BEFORE_EVENTS, SILENT_SERVER_KEPT};
 use super::recipe::{Event, Operation, Task};
 use super::txn::{Answer, ErrorKind, Session, Write};
 use super::watches::ClientWatches;
@@ -44,7 +44,10 @@ struct Pending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 enum Phase {
     Idle,
-    Connecting,
+    /// Perhaps for so long that a heartbeat is due.
+    Connecting {
+        is_idle: bool,
+    },
     Connected,
 }
 
@@ -85,12 +88,11 @@ impl Client {
                 self.disconnected(zookeeper, cx);
             }
             Input::Decision(Decision::Release) => self.tell(Event::Release, zookeeper, cx),
-            Input::Timer(Timer::Heartbeat) => {
-                if self.phase == Phase::Connected {
-                    cx.mark("heartbeat");
-                    self.send(ToServer::Ping, zookeeper, cx);
-                }
-            }
+            Input::Timer(Timer::Heartbeat) => match self.phase {
+                Phase::Connected => self.beat(zookeeper, cx),
+                Phase::Connecting { .. } => self.phase = Phase::Connecting { is_idle: true },
+                Phase::Idle => {}
+            },
             // "Switch to a new server if it has not heard from a server for 2s/3" (§4.4).
             Input::Timer(Timer::Silence) => {
                 cx.mark("silence");
@@ -130,7 +132,7 @@ impl Client {
 
     fn connect(&mut self, server: NodeId, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         self.server = server;
-        self.phase = Phase::Connecting;
+        self.phase = Phase::Connecting { is_idle: false };
         self.link = Link::open(self.link.connection.next(), zookeeper.params.numbers);
         let identities = match zookeeper.has(IDENTITIES_LEFT) {
             true => Vec::new(),
@@ -142,8 +144,13 @@ impl Client {
         self.heard(zookeeper, cx);
     }
 
+    fn beat(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        cx.mark("heartbeat");
+        self.send(ToServer::Ping, zookeeper, cx);
+    }
+
     fn heard(&self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
-        if zookeeper.is_timed() {
+        if zookeeper.is_timed() && !zookeeper.has(SILENT_SERVER_KEPT) {
             cx.set(Timer::Silence, Span(zookeeper.params.session.0 / 3 * 2));
         }
     }
@@ -159,7 +166,11 @@ impl Client {
                 cx.mark(if self.session.is_some() { "session-kept" } else { "connected" });
                 cx.observe(Observation::Connected { session, zxid });
                 self.session = Some(session);
+                let is_idle = self.phase == Phase::Connecting { is_idle: true };
                 self.phase = Phase::Connected;
+                if is_idle && !zookeeper.has(IDLE_FORGOTTEN) {
+                    self.beat(zookeeper, cx);
+                }
                 self.tell(Event::Connected, zookeeper, cx);
             }
             ToClient::Event(trigger) => {
@@ -247,7 +258,7 @@ impl Client {
     }
 
     fn send(&mut self, packet: ToServer, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> u32 {
-        if zookeeper.is_timed() {
+        if zookeeper.is_timed() && !zookeeper.has(HEARTBEATS_UNSENT) {
             cx.set(Timer::Heartbeat, Span(zookeeper.params.session.0 / 3));
         }
         let (connection, number) = (self.link.connection, self.link.take_number());

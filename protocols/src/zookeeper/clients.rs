@@ -6,8 +6,8 @@ use super::ZooKeeper;
 use super::acl::Identity;
 use super::message::{Ask, Asked, Connection, Forwarded, Link, Message, Observation, ToClient, ToServer};
 use super::mutants::{
-    IDENTITIES_UNFORWARDED, LATE_VALIDATION, READS_OVERTAKE, REPLIES_AT_ONCE, STALE_SERVER, SYNC_WITHOUT_FLUSH,
-    UNTHROTTLED, WATCHES_STAY,
+    IDENTITIES_UNFORWARDED, LATE_VALIDATION, READS_OVERTAKE, REPLIES_AT_ONCE, STALE_SERVER, SYNC_OVERTAKEN,
+    SYNC_WITHOUT_FLUSH, UNTHROTTLED, WATCHES_STAY,
 };
 use super::processor::Processor;
 use super::server::{Cx, Role, Server};
@@ -26,6 +26,8 @@ pub(super) struct Client {
     pub(super) state: ClientState,
     /// Requests that are not answered, in order.
     pub(super) pending: Vec<(u32, Ask)>,
+    /// Syncs among them that are no transactions, and what each is behind.
+    syncs: Vec<(u32, Zxid)>,
     /// Who it has proved to be.
     pub(super) identities: Vec<Identity>,
 }
@@ -77,7 +79,7 @@ impl Server {
                 let mut link = Link::open(connection, zookeeper.params.numbers);
                 link.read(connection, number);
                 let state = ClientState::Waiting(Greeting { session, seen, watched });
-                self.clients.insert(from, Client { link, state, pending: Vec::new(), identities });
+                self.clients.insert(from, Client { link, state, pending: Vec::new(), syncs: Vec::new(), identities });
                 self.admit(from, zookeeper, cx);
             }
             ToServer::Ping => {
@@ -272,7 +274,7 @@ impl Server {
         }
     }
 
-    pub(super) fn answer(&mut self, asked: &Asked, answer: Answer, cx: Cx<'_, '_>) {
+    pub(super) fn answer(&mut self, asked: &Asked, answer: Answer, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         let Some(client) = self.clients.get_mut(&asked.client) else { return };
         if client.link.connection != asked.connection {
             return;
@@ -285,12 +287,57 @@ impl Server {
             }
             (ClientState::Served(session), _) => {
                 let session = *session;
+                if !zookeeper.has(SYNC_OVERTAKEN) {
+                    self.answer_before(asked.client, session, asked.number, cx);
+                }
+                let Some(client) = self.clients.get_mut(&asked.client) else { return };
                 let Some(place) = client.pending.iter().position(|(number, _)| *number == asked.number) else { return };
                 client.pending.remove(place);
                 self.tell(asked.client, ToClient::Answer(asked.number, answer), cx);
                 self.drain(asked.client, session, cx);
             }
             _ => {}
+        }
+    }
+
+    /// A sync is behind a transaction, and over once that is applied.
+    pub(super) fn on_synced(&mut self, asked: Asked, after: Zxid, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        if let Some(client) = self.clients.get_mut(&asked.client) {
+            client.syncs.push((asked.number, after));
+        }
+        self.answer_synced(zookeeper, cx);
+    }
+
+    pub(super) fn answer_synced(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
+        let last = self.tree.last();
+        let mut over = Vec::new();
+        for (id, client) in &mut self.clients {
+            let connection = client.link.connection;
+            for (number, _) in client.syncs.extract_if(.., |(_, after)| *after <= last) {
+                over.push(Asked { client: *id, connection, number });
+            }
+        }
+        over.iter().for_each(|asked| self.answer(asked, Answer::Synced, zookeeper, cx));
+    }
+
+    /// Whether a sync is open.
+    pub(super) fn awaits_sync(&self, asked: &Asked) -> bool {
+        self.clients.get(&asked.client).is_some_and(|client| {
+            client.link.connection == asked.connection && client.pending.contains(&(asked.number, Ask::Sync))
+        })
+    }
+
+    /// Syncs before a transaction that is applied now are over with it, although the leader's word of them comes another way.
+    fn answer_before(&mut self, from: NodeId, session: Session, number: u32, cx: Cx<'_, '_>) {
+        while let Some((first, Ask::Sync)) = self.clients.get(&from).and_then(|client| client.pending.first())
+            && *first < number
+        {
+            let first = *first;
+            if let Some(client) = self.clients.get_mut(&from) {
+                client.pending.remove(0);
+            }
+            self.tell(from, ToClient::Answer(first, Answer::Synced), cx);
+            self.drain(from, session, cx);
         }
     }
 
@@ -330,6 +377,7 @@ impl Server {
         if let Some(client) = self.clients.get_mut(&client) {
             client.state = ClientState::Closed;
             client.pending.clear();
+            client.syncs.clear();
         }
     }
 

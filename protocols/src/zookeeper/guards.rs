@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use seedbed_model::{Canonical, NodeId, Property, Watch};
+use seedbed_model::{Canonical, NodeId, Property, Span, Watch};
 
 use super::ZooKeeper;
 use super::acl::{self, Identity, Permissions};
@@ -14,6 +14,22 @@ use crate::zab::message::Zxid;
 /// See the module.
 pub(super) fn properties() -> Vec<Property> {
     vec![
+        Property::always(
+            "ephemerals-kept",
+            "until its session is over, an ephemeral node goes by an explicit delete alone (§2.1)",
+        ),
+        Property::always(
+            "connections-kept",
+            "while no server has crashed, no client leaves the one that it is connected to (§4.4), where `keeps` says so",
+        ),
+        Property::always(
+            "sessions-kept",
+            "no leader ends the session of a client that is up (§4.4), where `keeps` says so",
+        ),
+        Property::within(
+            "served-again",
+            "once all faults are healed, each client that is up is connected within `served` (§2.3)",
+        ),
         Property::always(
             "acl-obeyed",
             "a node's data is set, or that is refused for want of authority, as who the client had proved to be may do it or not",
@@ -33,12 +49,69 @@ pub(super) struct Guards {
     askers: BTreeMap<(Connection, u32), Vec<Identity>>,
     /// With what each session ended.
     ended: BTreeMap<Session, Zxid>,
+    /// Clients that are up, where `keeps` or `served` is judged.
+    up: BTreeMap<NodeId, Up>,
+    /// Whether a server has crashed.
+    has_lost: bool,
+}
+
+/// What a client that is up has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Up {
+    session: Option<Session>,
+    is_connected: bool,
 }
 
 impl Guards {
-    /// A client crashed: who comes back has proved nothing.
-    pub(super) fn crashed(&mut self, node: NodeId) {
+    /// A client that crashed and comes back has proved nothing.
+    pub(super) fn crashed(&mut self, node: NodeId, zookeeper: &ZooKeeper) {
+        self.has_lost |= zookeeper.params.keeps && !zookeeper.is_client(node);
         self.proved.remove(&node);
+        self.up.remove(&node);
+    }
+
+    pub(super) fn started(&mut self, node: NodeId, zookeeper: &ZooKeeper) {
+        let is_judged = zookeeper.params.keeps || zookeeper.params.served > Span::ZERO;
+        if is_judged && zookeeper.is_client(node) {
+            self.up.insert(node, Up::default());
+        }
+    }
+
+    pub(super) fn disconnected(&mut self, node: NodeId, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
+        if let Some(up) = self.up.get_mut(&node) {
+            if zookeeper.params.keeps && !self.has_lost && up.is_connected && up.session.is_some() {
+                watch.violated("connections-kept", format!("{node:?} leaves its server, and none has crashed"));
+            }
+            up.is_connected = false;
+        }
+    }
+
+    /// A client's session is over, for all it knows.
+    pub(super) fn ended(&mut self, node: NodeId) {
+        if let Some(up) = self.up.get_mut(&node) {
+            up.session = None;
+        }
+    }
+
+    /// The deadline of `served`.
+    pub(super) fn on_served_deadline(&self, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
+        if let Some((node, _)) = self.up.iter().find(|(_, up)| !up.is_connected) {
+            let served = zookeeper.params.served;
+            watch.violated("served-again", format!("{node:?} is not connected, {served} after the last fault"));
+        }
+    }
+
+    /// The end of a session, which deletes these nodes.
+    fn closed(&self, entry: &Entry, paths: &[String], tree: &Tree, zookeeper: &ZooKeeper, watch: &mut Watch<'_>) {
+        let session = entry.txn.session;
+        let owner = |path: &String| tree.node(path).and_then(|node| node.record.owner);
+        if let Some(path) = paths.iter().find(|path| owner(path).is_some_and(|owner| owner != session)) {
+            watch.violated("ephemerals-kept", format!("{path} goes with {session:?}, and is another's"));
+        }
+        let holder = self.up.iter().find(|(_, up)| up.session == Some(session));
+        if let (Some((node, _)), None, true) = (holder, &entry.asked, zookeeper.params.keeps) {
+            watch.violated("sessions-kept", format!("{session:?} of {node:?} is ended, which is up"));
+        }
     }
 
     pub(super) fn asked(
@@ -72,8 +145,9 @@ impl Guards {
         if request.is_some_and(|request| request.write.packet_length() > limit) {
             watch.violated("data-bounded", format!("{zxid:?} is of a request of more than {limit} bytes"));
         }
-        if matches!(entry.txn.change, Change::CloseSession { .. }) {
+        if let Change::CloseSession { paths } = &entry.txn.change {
             self.ended.insert(entry.txn.session, zxid);
+            self.closed(entry, paths, tree, zookeeper, watch);
         }
         let Some(asked) = &entry.asked else { return };
         let Some(proved) = self.askers.remove(&(asked.connection, asked.number)) else { return };
@@ -91,10 +165,13 @@ impl Guards {
         }
     }
 
-    pub(super) fn connected(&self, node: NodeId, session: Session, zxid: Zxid, watch: &mut Watch<'_>) {
+    pub(super) fn connected(&mut self, node: NodeId, session: Session, zxid: Zxid, watch: &mut Watch<'_>) {
         if let Some(end) = self.ended.get(&session).filter(|end| **end <= zxid) {
             let words = format!("{node:?} is served in {session:?} as of {zxid:?}, which ended with {end:?}");
             watch.violated("served-while-open", words);
+        }
+        if let Some(up) = self.up.get_mut(&node) {
+            *up = Up { session: Some(session), is_connected: true };
         }
     }
 

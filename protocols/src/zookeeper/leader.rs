@@ -79,6 +79,11 @@ impl Leading {
         is_next
     }
 
+    /// What a sync that comes now is behind, where it is no transaction: the last that this leader has proposed, or what it began with.
+    pub(super) fn sync_point(&self, tree: &Tree) -> Zxid {
+        if self.last.counter == 0 { tree.last() } else { self.last }
+    }
+
     /// A request that `server` passed on. Where that is this server itself, the answer to a revalidation comes back.
     pub(super) fn on_forward(
         &mut self,

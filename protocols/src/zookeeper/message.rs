@@ -232,6 +232,13 @@ pub enum Message {
         /// Which.
         sessions: BTreeSet<Session>,
     },
+    /// From the leader: a sync is behind this transaction, where it is none itself.
+    Synced {
+        /// Who asked.
+        asked: Asked,
+        /// Which.
+        after: Zxid,
+    },
 }
 
 /// How far a server is, by which the broadcast sees what was lost.

@@ -23,10 +23,13 @@
 //!   what the client has seen, waits there, as §4.4 says; the real server closes the connection.
 //! - A client that moves is validated by the leader, which from then on refuses what still comes by its earlier connection.
 //! - A sync is a null transaction, whatever is outstanding: "the leader needs to issue a null transaction to commit and orders the sync
-//!   after that transaction" (§4.4). The implementation leaves it out by an assumption on timeouts, which are decisions here.
+//!   after that transaction" (§4.4). The implementation leaves it out, as "timeouts are set such that leaders realize they are not leaders
+//!   before followers abandon them": `syncs = "queued"`. It sees all where no leader is deposed without knowing (bounds `sync-queued`,
+//!   `sync-queued-deposed`), and over Zab itself (scenario `zab-syncs`), where an election takes longer than a leader takes to miss its quorum.
 //! - Where `session` is 0s no time passes: that a session is heard of no more, that a leader is, and that a client leaves its server,
 //!   are decisions of the moment. Else sessions have that timeout, which the leader counts anew for all of them when it begins to lead;
-//!   a client sends a heartbeat after a third of it without a request, and tries the next server after two thirds without a packet.
+//!   a client sends a heartbeat after a third of it without a request, and tries the next server after two thirds without a packet. A
+//!   heartbeat that falls due while it connects it sends as soon as it is connected (`idle-forgotten`; the explorer found it).
 //! - A client has seen what an answer or the answer to a heartbeat says that its server has applied, and not what a greeting or a
 //!   notification says: more notifications of that state may be behind, and be lost with the connection (`seen-before-events`; the
 //!   explorer found it).

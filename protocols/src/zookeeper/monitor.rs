@@ -58,6 +58,8 @@ pub fn properties() -> Vec<Property> {
 const EXPIRY: u32 = 0;
 /// And of `orphaned`.
 const ORPHANED: u32 = 1;
+/// And of `served`.
+const SERVED: u32 = 2;
 
 /// What the properties remember.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -124,16 +126,20 @@ impl Monitor {
                 watch.reached("crashed");
                 self.clients.remove(&node);
                 self.recipes.crashed(node);
-                self.guards.crashed(node);
+                self.guards.crashed(node, zookeeper);
                 if zookeeper.params.orphaned > Span::ZERO && zookeeper.is_client(node) {
                     watch.set_deadline(ORPHANED, zookeeper.params.orphaned);
                 }
                 self.orphans
                     .extend(self.owners.iter().filter(|(_, owner)| **owner == node).map(|(session, _)| *session));
             }
-            Event::Healed if zookeeper.params.expiry > Span::ZERO => {
-                watch.set_deadline(EXPIRY, zookeeper.params.expiry)
+            Event::Started => self.guards.started(node, zookeeper),
+            Event::Healed => {
+                let Params { expiry, served, .. } = zookeeper.params;
+                let demanded = [(EXPIRY, expiry), (SERVED, served)].into_iter().filter(|(_, span)| *span > Span::ZERO);
+                demanded.for_each(|(name, span)| watch.set_deadline(name, span));
             }
+            Event::Deadline(SERVED) => self.guards.on_served_deadline(zookeeper, watch),
             Event::Deadline(EXPIRY) => {
                 if let Some(session) = self.open_orphan() {
                     let expiry = zookeeper.params.expiry;
@@ -207,11 +213,13 @@ impl Monitor {
             Observation::InProcess(count) => self.guards.in_process(node, *count, zookeeper, watch),
             Observation::Notified(trigger) => self.notified(node, trigger, watch),
             Observation::Disconnected => {
+                self.guards.disconnected(node, zookeeper, watch);
                 if let Some(client) = self.clients.get_mut(&node) {
                     client.open.clear();
                 }
             }
             Observation::Ended => {
+                self.guards.ended(node);
                 self.clients.remove(&node);
             }
             Observation::Recipe(shown) => {

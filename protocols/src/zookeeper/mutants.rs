@@ -4,6 +4,9 @@
 //!
 //! - `sessions-unended`, `sessions-uncounted`: what falls is a promise counted from the healing of all faults, which explorations do not
 //!   have. That the session of a client that crashed ends in time is explored by itself (`orphan`).
+//! - `silent-server-kept`: a client needs a server to go to, and the broadcast more than half of them: three, and a crash, in time. It falls
+//!   in the scenario `servers-lost`.
+//! - `sync-overtaken`: it takes a sync and a write behind it without waiting, which clients draw. It falls in the scenario `syncs`.
 //! - `lock-herds`: a herd are two that wait for a third.
 //! - `zk-3249-reverted-counts`: harmless, see there.
 
@@ -17,6 +20,8 @@ pub const PRESENT_STATE: &str = "present-state";
 pub const SEQUENCE_FROM_CHILDREN: &str = "sequence-from-children";
 /// A session ends, and its ephemeral nodes stay.
 pub const EPHEMERALS_STAY: &str = "ephemerals-stay";
+/// The end of a session deletes all ephemeral nodes, whoever's they are.
+pub const EPHEMERALS_OF_ALL: &str = "ephemerals-of-all";
 /// A server answers reads before the client's earlier writes.
 pub const READS_OVERTAKE: &str = "reads-overtake";
 /// A server answers a setData or delete as soon as it has passed it on.
@@ -29,6 +34,8 @@ pub const WATCHES_STAY: &str = "watches-stay";
 pub const STALE_SERVER: &str = "stale-server";
 /// A server answers a sync by itself.
 pub const SYNC_WITHOUT_FLUSH: &str = "sync-without-flush";
+/// A server that applies a transaction answers it before the syncs of its client that came before it.
+pub const SYNC_OVERTAKEN: &str = "sync-overtaken";
 /// A client takes what a greeting or an event says its server has applied for what it has been told of.
 pub const SEEN_BEFORE_EVENTS: &str = "seen-before-events";
 /// The leader takes writes of a session from wherever they come.
@@ -53,6 +60,12 @@ pub const SESSIONS_UNENDED: &str = "sessions-unended";
 pub const SESSIONS_UNCOUNTED: &str = "sessions-uncounted";
 /// A server takes who is connected to it for heard of.
 pub const CONNECTED_IS_HEARD: &str = "connected-is-heard";
+/// A client that has nothing to ask sends nothing.
+pub const HEARTBEATS_UNSENT: &str = "heartbeats-unsent";
+/// A client that is idle while it connects sends nothing once it is connected.
+pub const IDLE_FORGOTTEN: &str = "idle-forgotten";
+/// A client waits for a silent server for ever.
+pub const SILENT_SERVER_KEPT: &str = "silent-server-kept";
 /// A client holds the lock as soon as it has a place in the queue.
 pub const LOCK_UNLOOKED: &str = "lock-unlooked";
 /// A client holds the lock as soon as the one before it has gone.
@@ -122,6 +135,11 @@ pub const MUTANTS: &[Mutant] = &[
         "the deletion of ephemeral nodes with their session (§2.1)",
         "ephemerals-with-session",
     ),
+    Mutant::falls(
+        EPHEMERALS_OF_ALL,
+        "that a session's end deletes the ephemeral nodes of its own alone (§2.1)",
+        "ephemerals-kept",
+    ),
     Mutant::falls(READS_OVERTAKE, "a read's wait for the client's earlier writes (§2.3)", "fifo-client-order"),
     Mutant::falls(
         REPLIES_AT_ONCE,
@@ -141,6 +159,11 @@ pub const MUTANTS: &[Mutant] = &[
     ),
     Mutant::falls(STALE_SERVER, "a server's comparison of its zxid with what the client has seen (§4.4)", "never-back"),
     Mutant::falls(SYNC_WITHOUT_FLUSH, "a sync's way through the leader (§4.4)", "sync-sees-all"),
+    Mutant::falls(
+        SYNC_OVERTAKEN,
+        "that a sync which is no transaction is over with the next one of its client, of which a server may hear first (§4.4)",
+        "fifo-client-order",
+    ),
     Mutant::falls(
         LATE_VALIDATION,
         "a server's look at whether a session that was open for the leader is over by now (§2.1)",
@@ -174,6 +197,21 @@ pub const MUTANTS: &[Mutant] = &[
         CONNECTED_IS_HEARD,
         "that a session lives by what its client sends: a connection may stay open to nobody (§4.4)",
         "orphan-in-time",
+    ),
+    Mutant::falls(
+        HEARTBEATS_UNSENT,
+        "a client's heartbeat after a third of its session's timeout without a request (§4.4)",
+        "connections-kept",
+    ),
+    Mutant::falls(
+        IDLE_FORGOTTEN,
+        "the heartbeat that falls due while a client connects, as soon as it is connected (§4.4)",
+        "connections-kept",
+    ),
+    Mutant::falls(
+        SILENT_SERVER_KEPT,
+        "that a client leaves a server of which it hears nothing for two thirds of its session's timeout (§4.4)",
+        "sessions-kept",
     ),
     Mutant::falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "lock-in-order"),
     Mutant::falls(

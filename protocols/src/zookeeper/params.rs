@@ -89,6 +89,17 @@ pub enum Connects {
     Last,
 }
 
+/// How a sync comes after what was committed (§4.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Syncs {
+    /// As a null transaction: whoever orders it leads.
+    Ordered,
+    /// Behind what its leader has proposed, without a transaction: "timeouts are set such that leaders realize they are not leaders
+    /// before followers abandon them".
+    Queued,
+}
+
 /// Sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -126,6 +137,13 @@ pub struct Params {
     /// message takes up to d and one server is there: what the client sent last comes d later, the leader hears nothing from then
     /// on for `session`, and its transaction is ordered d after that: `session` + 2d.
     pub orphaned: Span,
+    /// Whether no leader may end the session of a client that is up: where nothing goes wrong but crashes of clients, and of servers one
+    /// at a time.
+    pub keeps: bool,
+    /// Within so long of the healing of all faults each client that is up must be connected. 0s: it is not judged.
+    pub served: Span,
+    /// How a sync comes after what was committed.
+    pub syncs: Syncs,
     /// Requests of at most so many bytes are read; who sends a longer one loses the connection (`jute.maxbuffer`).
     pub request_max: u64,
     /// A server with so many requests in process takes no more (`globalOutstandingLimit`). 0: it takes all.
@@ -171,6 +189,9 @@ impl Default for Params {
             snapshot_every: 0,
             expiry: Span::ZERO,
             orphaned: Span::ZERO,
+            keeps: false,
+            served: Span::ZERO,
+            syncs: Syncs::Ordered,
             request_max: PACKET_LENGTH_MAX,
             outstanding: 0,
             batch: 100,
@@ -212,8 +233,10 @@ impl Family for ZooKeeper {
                 "deposals, moves and expiries are for session 0s: else timers do these things; leave them out".into()
             );
         }
-        if !is_timed && params.expiry.max(params.orphaned) > Span::ZERO {
-            return Err("expiry is for sessions with a timeout; leave it out where session is 0s".into());
+        if !is_timed && (params.keeps || params.expiry.max(params.orphaned).max(params.served) > Span::ZERO) {
+            return Err(
+                "expiry, orphaned, keeps and served are for sessions with a timeout; leave them out where session is 0s".into()
+            );
         }
         if is_timed && (*alive == Span::ZERO || patience <= alive || patience.0 >= session.0 / 3 * 2) {
             return Err(format!(

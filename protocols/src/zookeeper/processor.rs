@@ -15,7 +15,8 @@ use seedbed_model::{Canonical, Mutants};
 
 use super::acl::{self, Acl, Permissions};
 use super::mutants::{
-    ACL_UNCHECKED, PRESENT_STATE, SEQUENCE_FROM_CHILDREN, ZK_1208_CREATE_AFTER_CLOSE, ZK_1624_LOST_ROLLBACK,
+    ACL_UNCHECKED, EPHEMERALS_OF_ALL, PRESENT_STATE, SEQUENCE_FROM_CHILDREN, ZK_1208_CREATE_AFTER_CLOSE,
+    ZK_1624_LOST_ROLLBACK,
 };
 use super::path;
 use super::tree::{Record, Tree, Znode};
@@ -216,10 +217,16 @@ impl Preparation<'_> {
     /// The session's ephemeral nodes, now and in the future, are deleted with it.
     fn close(&mut self) -> Change {
         let session = self.request.session;
-        let mut paths: BTreeSet<String> = self.tree.ephemerals(session).cloned().collect();
+        let is_of_all = self.mutants.has(EPHEMERALS_OF_ALL);
+        let others = self.tree.sessions().iter().copied().filter(|_| is_of_all);
+        let owners: BTreeSet<Session> = others.chain([session]).collect();
+        let mut paths: BTreeSet<String> =
+            owners.iter().flat_map(|owner| self.tree.ephemerals(*owner)).cloned().collect();
         for (path, change) in &self.processor.nodes {
             match &change.becomes {
-                Some(node) if node.record.owner == Some(session) => paths.insert(path.clone()),
+                Some(Future { record: Record { owner: Some(owner), .. }, .. }) if *owner == session || is_of_all => {
+                    paths.insert(path.clone())
+                }
                 _ => paths.remove(path),
             };
         }

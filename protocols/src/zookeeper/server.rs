@@ -10,6 +10,7 @@ use super::embedded::{Below, Durable, Record};
 use super::leader::Leading;
 use super::message::{Asked, Decision, Entry, Forwarded, Kept, Message, Observation, Progress, Round, Timer, ToClient};
 use super::mutants::{CONNECTED_IS_HEARD, SESSIONS_UNCOUNTED, SESSIONS_UNENDED, WATCH_AFTER_STATE};
+use super::params::Syncs;
 use super::snapshot::Scan;
 use super::tree::Tree;
 use super::txn::{Answer, Change};
@@ -161,6 +162,7 @@ impl Server {
             Message::Validated { asked, .. } => self.clients.get(&asked.client).is_some_and(|client| {
                 client.link.connection == asked.connection && matches!(client.state, ClientState::Validating(..))
             }),
+            Message::Synced { asked, .. } => self.awaits_sync(asked),
             Message::Catch { round, .. } => *round == self.round && !self.is_caught,
             Message::Deliver { round, index, .. } => *round == self.round && *index >= self.index,
             Message::Lead { round, epoch, .. } | Message::Follow { round, epoch, .. } => {
@@ -207,9 +209,14 @@ impl Server {
                     return cx.send(from, Message::Rejoin { round });
                 }
                 if leading.reads(from, round, number) {
+                    if what == Forwarded::Sync && zookeeper.params.syncs == Syncs::Queued {
+                        let after = leading.sync_point(&self.tree);
+                        return cx.send(from, Message::Synced { asked, after });
+                    }
                     leading.on_forward(from, asked, what, &self.tree, zookeeper, cx);
                 }
             }
+            Message::Synced { asked, after } => self.on_synced(asked, after, zookeeper, cx),
             Message::Validated { asked, is_open } => self.on_validated(&asked, is_open, zookeeper, cx),
             Message::Catch { entries, led, .. } => {
                 self.is_caught = true;
@@ -299,6 +306,10 @@ impl Server {
         let asked = Asked { client, connection, number };
         match &mut self.role {
             Role::Looking => cx.mark("input out of place"),
+            Role::Leading(leading) if what == Forwarded::Sync && zookeeper.params.syncs == Syncs::Queued => {
+                let after = leading.sync_point(&self.tree);
+                self.on_synced(asked, after, zookeeper, cx);
+            }
             Role::Leading(leading) => {
                 if let Some(is_open) = leading.on_forward(cx.node(), asked.clone(), what, &self.tree, zookeeper, cx) {
                     self.on_validated(&asked, is_open, zookeeper, cx);
@@ -334,11 +345,12 @@ impl Server {
             _ => answer,
         };
         if let Some(asked) = &entry.asked {
-            self.answer(asked, answer, cx);
+            self.answer(asked, answer, zookeeper, cx);
         }
         if is_late {
             self.notify(&triggers, cx);
         }
+        self.answer_synced(zookeeper, cx);
         if matches!(entry.txn.change, Change::CloseSession { .. }) {
             self.ended(entry.txn.session, cx);
         }

@@ -26,7 +26,9 @@ fn parameters_that_make_no_sense_are_refused() {
     {
         assert!(refusal(&params).starts_with("deposals, moves and expiries are for session 0s"));
     }
-    assert!(refusal(&Params { expiry: Span::secs(1), ..whole() }).starts_with("expiry is for sessions with a timeout"));
+    assert!(
+        refusal(&Params { expiry: Span::secs(1), ..whole() }).starts_with("expiry, orphaned, keeps and served are for")
+    );
     let late = Params { patience: Span::millis(700), ..timed() };
     assert_eq!(
         refusal(&late),
