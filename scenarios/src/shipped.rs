@@ -172,12 +172,15 @@ pub fn shipped() -> Registry {
                 "recipes",
                 "restless",
                 "server-crash",
+                "servers-lost",
                 "sessions",
                 "sessions-orphaned",
+                "syncs",
                 "zab-crashes",
-                "zab-sessions"
+                "zab-sessions",
+                "zab-syncs"
             ],
-            experiments["barriers", "creates", "failures", "leader-alone", "takeover", "throughput"]
+            experiments["barriers", "creates", "failures", "leader-alone", "pipelining", "takeover", "throughput"]
         ))
         .with::<TaskMaster>(files!(
             "../taskmaster",
