@@ -17,8 +17,8 @@
 //! - `partition`: who should have which range, behind a trait; `balance`: by the loads of Owners
 //! - `owner`, `lookup`: the two libraries
 //! - `apps`: the applications that stand on the libraries, as far as the parameters ask for one
-//! - `monitor`: single copy, generations held once, one leader, notification in time, progress; `together`: which features
-//!   met in one run
+//! - `monitor`: single copy, generations held once, one leader, progress; `losses`: notification in time; `together`: which
+//!   features met in one run
 //! - `events`: timers, decisions, records, and what properties see
 //! - `params`, `checks`, `deadlines`, `mutants`: sizes and times; which are refused; derived bounds; what each mechanism is there for
 //! - `places`, `steps`: which node is what; which input goes where
@@ -82,6 +82,7 @@ mod group;
 mod halves;
 mod log;
 mod lookup;
+mod losses;
 mod manager;
 mod message;
 mod monitor;
@@ -272,6 +273,8 @@ impl Protocol for Leasing {
                 let ends = manager.is_in_office() && !self.mutants.has(OLD_LEADER_SERVES);
                 ends.then_some(Observation::Deposed)
             }
+            (State::Lookup(lookup), Timer::Contact) => lookup.lapsed(),
+            (State::Owner(owner), Timer::Contact) => owner.server.lookup.as_ref().and_then(|lookup| lookup.lapsed()),
             _ => None,
         }
     }
