@@ -48,6 +48,9 @@ const ROWS: [Row; 8] = [
     Row { name: "drift", feature: None },
 ];
 
+/// Pairs that no bound covers, in neither variant: see the file.
+const UNCOVERED: [(usize, usize); 1] = [(4, 6)];
+
 impl Row {
     /// Whether a run that reaches the bound's goals has had it.
     fn is_in(&self, params: &Params) -> bool {
@@ -116,7 +119,7 @@ fn shown(place: Option<usize>) -> String {
     place.map_or("-".to_owned(), |place| (place + 1).to_string())
 }
 
-/// Each pair of features is covered by a bound in which one run has had both, in both variants.
+/// Each pair of features is covered by a bound in which one run has had both, in both variants, but for the pair named above.
 #[test]
 fn every_pair_of_features_is_covered() {
     let file: CheckFile = toml::from_str(CHECK).expect("the file fits its types");
@@ -124,7 +127,9 @@ fn every_pair_of_features_is_covered() {
     let centrifuge = Table::new(&file, Variant::Centrifuge, prs.named.clone());
     for (table, variant) in [(&prs, "PRS"), (&centrifuge, "Centrifuge")] {
         for (a, b) in (0..ROWS.len()).flat_map(|a| (a + 1..ROWS.len()).map(move |b| (a, b))) {
-            assert!(table.covers[a][b].is_some(), "{:?} in {variant}", [ROWS[a].name, ROWS[b].name]);
+            let is_covered = table.covers[a][b].is_some();
+            let names = [ROWS[a].name, ROWS[b].name];
+            assert_eq!(is_covered, !UNCOVERED.contains(&(a, b)), "{names:?} in {variant}");
         }
     }
     let text = text(&prs, &centrifuge);
