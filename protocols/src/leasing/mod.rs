@@ -42,6 +42,8 @@
 //! - (PA3) every number and session belongs to a *term*, which the group gives: a leader numbers in its own term alone, so
 //!   two leaders never give one number, whatever of the first was never committed;
 //! - (PA4) the notification bound is derived at [`Params::notice_needed`], that of progress at [`Params::progress_needed`];
+//! - a Lookup that stands still tells nobody, and its application stands still with it: what falls due then is due from its next step
+//!   on. An answer to a poll from which contact has ended comes too late: no contact would count from it (`news-however-late`);
 //! - (PA5, C8) a clean migration tells nobody of a loss, in both variants where `migration` is on: PRS has it in its
 //!   augmented version (§4.5);
 //! - (PA7) a handle is a generation: that none is held again after its loss is the continuity of what it stands for;
