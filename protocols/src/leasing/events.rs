@@ -137,6 +137,10 @@ pub enum Observation {
     },
     /// A Lookup tells its application that everything is lost.
     Disconnected,
+    /// A Lookup's contact has ended, which it finds out at its next step.
+    OutOfContact,
+    /// A Lookup whose contact has ended takes a step.
+    FoundOut,
     /// An Owner finds that it has held this lease without a break.
     Continuous {
         /// Of which range.

@@ -6,7 +6,7 @@ use seedbed_model::{Canonical, Context, NodeId, Nonce, Part, Relevance, Serial};
 
 use super::apps::frontend::Frontend;
 use super::message::{Assignment, Change, Edition, Generation, Message, News, PollNumber, RangeId};
-use super::mutants::{FLAG_OF_LAST_CHANGE, NO_CONTACT_TIMEOUT, NO_SNAPSHOT_DIFF, STICK_TO_LEADER};
+use super::mutants::{FLAG_OF_LAST_CHANGE, NEWS_HOWEVER_LATE, NO_CONTACT_TIMEOUT, NO_SNAPSHOT_DIFF, STICK_TO_LEADER};
 use super::{Feature, Leasing, Observation, Timer};
 
 type Cx<'a> = Context<'a, Leasing>;
@@ -77,6 +77,11 @@ impl Lookup {
         if self.copy.as_ref().is_some_and(|copy| edition < copy.edition) {
             return cx.mark("news of an earlier Manager");
         }
+        self.find_out(cx);
+        // It stood still meanwhile. To count no contact from there would be to have none that ends.
+        if !cx.is_armed(&Timer::Asked) && !leasing.mutants.has(NEWS_HOWEVER_LATE) {
+            return cx.mark("news-too-late");
+        }
         self.awaits = false;
         self.leader = Some(from);
         cx.copy(Timer::Asked, Timer::Contact);
@@ -91,12 +96,25 @@ impl Lookup {
 
     /// PRS §2.1: a frontend that loses contact to the Manager declares everything lost; its clients go elsewhere.
     pub(super) fn on_contact_end(&mut self, leasing: &Leasing, cx: &mut Cx<'_>) {
+        self.find_out(cx);
         if leasing.mutants.has(NO_CONTACT_TIMEOUT) || self.copy.is_none() {
             return;
         }
         cx.mark("contact-lost");
         self.copy = None;
         cx.observe(Observation::Disconnected);
+    }
+
+    /// Shows that it runs, if its contact has ended: what it has yet to tell it could not while it stood still.
+    fn find_out(&self, cx: &mut Cx<'_>) {
+        if self.copy.is_some() && !cx.is_armed(&Timer::Contact) {
+            cx.observe(Observation::FoundOut);
+        }
+    }
+
+    /// What the end of the `Contact` timer shows.
+    pub(super) fn lapsed(&self) -> Option<Observation> {
+        self.copy.is_some().then_some(Observation::OutOfContact)
     }
 
     /// What it knows of a range.

@@ -17,8 +17,8 @@
 //! - `partition`: who should have which range, behind a trait; `balance`: by the loads of Owners
 //! - `owner`, `lookup`: the two libraries
 //! - `apps`: the applications that stand on the libraries, as far as the parameters ask for one
-//! - `monitor`: single copy, generations held once, one leader, notification in time, progress; `together`: which features
-//!   met in one run
+//! - `monitor`: single copy, generations held once, one leader, progress; `losses`: notification in time; `together`: which
+//!   features met in one run
 //! - `events`: timers, decisions, records, and what properties see
 //! - `params`, `checks`, `deadlines`, `mutants`: sizes and times; which are refused; derived bounds; what each mechanism is there for
 //! - `places`, `steps`: which node is what; which input goes where
@@ -42,6 +42,8 @@
 //! - (PA3) every number and session belongs to a *term*, which the group gives: a leader numbers in its own term alone, so
 //!   two leaders never give one number, whatever of the first was never committed;
 //! - (PA4) the notification bound is derived at [`Params::notice_needed`], that of progress at [`Params::progress_needed`];
+//! - a Lookup that stands still tells nobody, and its application stands still with it: what falls due then is due from its next step
+//!   on. An answer to a poll from which contact has ended comes too late: no contact would count from it (`news-however-late`);
 //! - (PA5, C8) a clean migration tells nobody of a loss, in both variants where `migration` is on: PRS has it in its
 //!   augmented version (§4.5);
 //! - (PA7) a handle is a generation: that none is held again after its loss is the continuity of what it stands for;
@@ -82,6 +84,7 @@ mod group;
 mod halves;
 mod log;
 mod lookup;
+mod losses;
 mod manager;
 mod message;
 mod monitor;
@@ -272,6 +275,8 @@ impl Protocol for Leasing {
                 let ends = manager.is_in_office() && !self.mutants.has(OLD_LEADER_SERVES);
                 ends.then_some(Observation::Deposed)
             }
+            (State::Lookup(lookup), Timer::Contact) => lookup.lapsed(),
+            (State::Owner(owner), Timer::Contact) => owner.server.lookup.as_ref().and_then(|lookup| lookup.lapsed()),
             _ => None,
         }
     }

@@ -21,19 +21,23 @@ const NO_FALSE_ALARM: &str = "no-false-alarm";
 const ONE_LEADER: &str = "one-leader";
 const IN_ORDER: &str = "in-order";
 const VIRTUAL_NODES_KEPT: &str = "virtual-nodes-kept";
-const NOTIFICATION: &str = "recovery-notification";
+pub(super) const NOTIFICATION: &str = "recovery-notification";
 
 /// What the properties remember.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub struct Monitor {
     /// The latest generation of each range that was ever held.
-    lives: BTreeMap<RangeId, Life>,
+    pub(super) lives: BTreeMap<RangeId, Life>,
     /// What each Lookup in contact told its application: the range's state is that of this generation or lost.
-    told: BTreeMap<(NodeId, RangeId), Generation>,
+    pub(super) told: BTreeMap<(NodeId, RangeId), Generation>,
     /// Which Manager server leads.
     pub(super) leader: Option<NodeId>,
     /// Losses that a Lookup has yet to tell, each with its deadline's id. No map in it is empty.
-    untold: BTreeMap<(NodeId, RangeId), BTreeMap<Generation, u32>>,
+    pub(super) untold: BTreeMap<(NodeId, RangeId), BTreeMap<Generation, u32>>,
+    /// Lookups whose contact has ended and that took no step since.
+    pub(super) still: BTreeSet<NodeId>,
+    /// Deadlines of losses that passed meanwhile: such a Lookup has `notice` from its next step on.
+    pub(super) overdue: BTreeSet<u32>,
     /// What those of the applications do.
     apps: Watched,
     /// The most Owners that ever had more than twice the mean load, while all ranges were held.
@@ -44,26 +48,12 @@ pub struct Monitor {
 
 /// The life of a generation: from its first holding to its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-struct Life {
-    generation: Generation,
+pub(super) struct Life {
+    pub(super) generation: Generation,
     /// Who holds it; `None` once it is lost, or moved elsewhere.
-    holder: Option<NodeId>,
+    pub(super) holder: Option<NodeId>,
     /// Of a half: the generation that its state goes back to.
     since: Generation,
-}
-
-/// Whether a loss is followed from here on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Followed {
-    Yes,
-    No,
-}
-
-#[derive(Clone, Copy)]
-struct Untold {
-    lookup: NodeId,
-    range: RangeId,
-    generation: Generation,
 }
 
 pub(super) fn properties() -> Vec<Property> {
@@ -89,7 +79,8 @@ pub(super) fn properties() -> Vec<Property> {
         ),
         Property::within(
             NOTIFICATION,
-            "every loss at an Owner reaches the application of every Lookup in contact within `notice` (PRS §2.1)",
+            "every loss at an Owner reaches the application of every Lookup in contact within `notice`, or, if contact ends while \
+             the Lookup stands still, within `notice` of its next step (PRS §2.1)",
         ),
         Property::within(
             SETTLED,
@@ -164,6 +155,8 @@ impl Leasing {
             Event::Observed(Observation::Leads) => monitor.lead(node, watch),
             Event::Observed(Observation::Deposed) => monitor.leader = monitor.leader.filter(|leader| *leader != node),
             Event::Observed(Observation::Disconnected) => monitor.disconnect(node, watch),
+            Event::Observed(Observation::OutOfContact) => drop(monitor.still.insert(node)),
+            Event::Observed(Observation::FoundOut) => self.move_again(monitor, node, watch),
             Event::Observed(Observation::Had(feature)) => self.have(monitor, node, *feature, watch),
             Event::Observed(Observation::Rebalanced(total)) => {
                 let right = u32::from(self.params.owners) * self.params.virtual_nodes;
@@ -178,32 +171,6 @@ impl Leasing {
             Event::Deadline(id) => self.miss(monitor, *id, watch),
             _ => {}
         }
-    }
-
-    fn lose(&self, monitor: &mut Monitor, node: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
-        if let Some(life) = monitor.lives.get_mut(&range) {
-            life.holder = life.holder.filter(|holder| (*holder, life.generation) != (node, generation));
-        }
-        let mut id = monitor.next_id();
-        for lookup in self.lookups().chain(self.owners().filter(|_| self.servers_look_up())) {
-            if monitor.told.get(&(lookup, range)).is_some_and(|told| *told <= generation) {
-                let followed = self.follow(monitor, Untold { lookup, range, generation }, id, watch);
-                id += u32::from(followed == Followed::Yes);
-            }
-        }
-    }
-
-    /// Of the generations of one range that a Lookup has not told as lost, each has a deadline of its own.
-    fn follow(&self, monitor: &mut Monitor, untold: Untold, id: u32, watch: &mut Watch<'_>) -> Followed {
-        let Untold { lookup, range, generation } = untold;
-        let is_known = monitor.untold.get(&(lookup, range)).is_some_and(|losses| losses.contains_key(&generation));
-        let has_room = monitor.untold.is_empty() || !watch.one_at_a_time();
-        if is_known || !has_room || !watch.follow() {
-            return Followed::No;
-        }
-        watch.set_deadline(id, self.params.notice);
-        monitor.untold.entry((lookup, range)).or_default().insert(generation, id);
-        Followed::Yes
     }
 
     /// A crash loses whatever the node held; a crashed Lookup has no application to tell.
@@ -266,32 +233,9 @@ impl Leasing {
             watch.violated(SETTLED, words);
         }
     }
-
-    fn miss(&self, monitor: &mut Monitor, id: u32, watch: &mut Watch<'_>) {
-        if let Some(Untold { lookup, range, generation }) = monitor.take(id) {
-            let words =
-                format!("{lookup:?} has not told the loss of {range:?}, {generation:?}, after {}", self.params.notice);
-            watch.violated(NOTIFICATION, words);
-        }
-    }
 }
 
 impl Monitor {
-    /// Above every deadline's in force.
-    fn next_id(&self) -> u32 {
-        self.untold.values().flat_map(BTreeMap::values).max().map_or(0, |id| id + 1)
-    }
-
-    /// Removes the loss of that deadline.
-    fn take(&mut self, id: u32) -> Option<Untold> {
-        let found = self.untold.iter().find_map(|((lookup, range), losses)| {
-            let (generation, _) = losses.iter().find(|(_, other)| **other == id)?;
-            Some(Untold { lookup: *lookup, range: *range, generation: *generation })
-        })?;
-        self.settle(found.lookup, found.range, |generation| generation == found.generation, &mut |_| {});
-        Some(found)
-    }
-
     /// `from`: a half, and the generation of its state.
     fn hold(
         &mut self,
@@ -320,15 +264,6 @@ impl Monitor {
         }
     }
 
-    /// The state of the generation was not lost after all.
-    fn revive(&mut self, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
-        let lookups: Vec<NodeId> =
-            self.untold.keys().filter(|(_, other)| *other == range).map(|(lookup, _)| *lookup).collect();
-        for lookup in lookups {
-            self.settle(lookup, range, |moved| moved == generation, &mut |id| watch.clear_deadline(id));
-        }
-    }
-
     /// The state that the Lookup knew is there still, and the generation that it is told of has it.
     fn check_alarm(&self, lookup: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
         let Some(told) = self.told.get(&(lookup, range)) else { return };
@@ -343,41 +278,6 @@ impl Monitor {
     fn lead(&mut self, node: NodeId, watch: &mut Watch<'_>) {
         if let Some(other) = self.leader.replace(node).filter(|other| *other != node) {
             watch.violated(ONE_LEADER, format!("{other:?} leads, and {node:?} too"));
-        }
-    }
-
-    fn tell(&mut self, lookup: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
-        self.told.insert((lookup, range), generation);
-        self.settle(lookup, range, |lost| lost < generation, &mut |id| watch.clear_deadline(id));
-    }
-
-    fn disconnect(&mut self, lookup: NodeId, watch: &mut Watch<'_>) {
-        self.told.retain(|(node, _), _| *node != lookup);
-        let of_lookup = (lookup, RangeId(0))..=(lookup, RangeId(u8::MAX));
-        let ranges: Vec<RangeId> = self.untold.range(of_lookup).map(|((_, range), _)| *range).collect();
-        for range in ranges {
-            self.settle(lookup, range, |_| true, &mut |id| watch.clear_deadline(id));
-        }
-    }
-
-    /// Forgets the losses of a range at a Lookup that are settled, and hands over their deadlines' ids.
-    fn settle(
-        &mut self,
-        lookup: NodeId,
-        range: RangeId,
-        is_settled: impl Fn(Generation) -> bool,
-        done: &mut dyn FnMut(u32),
-    ) {
-        let Some(losses) = self.untold.get_mut(&(lookup, range)) else { return };
-        losses.retain(|generation, id| {
-            let settled = is_settled(*generation);
-            if settled {
-                done(*id);
-            }
-            !settled
-        });
-        if losses.is_empty() {
-            self.untold.remove(&(lookup, range));
         }
     }
 }

@@ -25,6 +25,9 @@ pub const NO_SNAPSHOT_DIFF: &str = "no-snapshot-diff";
 /// A Lookup without contact believes its table for ever.
 pub const NO_CONTACT_TIMEOUT: &str = "no-contact-timeout";
 
+/// A Lookup takes the answer to a poll from which no contact counts any more.
+pub const NEWS_HOWEVER_LATE: &str = "news-however-late";
+
 /// A new leader of the Centrifuge variant waits for one renewal period, and not for a margin, before it takes what it read
 /// as held, and did not hear of, for lost.
 pub const MARGINS_NOT_RESTARTED: &str = "margins-not-restarted";
@@ -336,6 +339,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         SPLIT_FLAGS_BOTH,
         "the telling apart of what stays and what leaves when a range splits (Centrifuge Figure 4, §2.2; our decision)",
+        UNTOLD,
+    ),
+    mutant(
+        NEWS_HOWEVER_LATE,
+        "the refusal of an answer that comes when contact, counted from its poll, has ended (PRS §2.1; our decision)",
         UNTOLD,
     ),
     mutant(NO_CONTACT_TIMEOUT, "the declaring of everything as lost by a Lookup without contact (PRS §2.1)", UNTOLD),

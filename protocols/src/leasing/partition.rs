@@ -24,11 +24,11 @@ pub trait Partitioner: Send + Sync + std::fmt::Debug {
     /// The Owner, of those that are live; `None` if none is. A pure function.
     fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId>;
 
-    /// The same with so many virtual nodes for each Owner, if it has any. A pure function.
+    /// The same with so many virtual nodes for each Owner, if it has any: `counts[i]` is node `i`'s. A pure function.
     fn owner_by_counts(
         &self,
         range: RangeId,
-        counts: &BTreeMap<NodeId, u32>,
+        counts: &[u32],
         is_live: &mut dyn FnMut(NodeId) -> bool,
     ) -> Option<NodeId> {
         let _ = counts;
@@ -78,7 +78,8 @@ impl Partitioner for Namespaces {
 /// Consistent hashing over 64-bit keys: a range goes to the first live Owner round the ring from the range's first key.
 #[derive(Debug, Clone)]
 pub struct ConsistentHashing {
-    ranges: u8,
+    /// `[i]` is the place in `ring` of the first virtual node from range `i`'s first key on; the ring's length, if none is.
+    begins: Vec<usize>,
     /// The virtual nodes, by their place on the ring, each with its Owner and its number there.
     ring: Vec<(u64, NodeId, u32)>,
 }
@@ -91,21 +92,20 @@ impl ConsistentHashing {
             .flat_map(|(owner, count)| (0..*count).map(|number| (place(*owner, number), *owner, number)))
             .collect();
         ring.sort_unstable();
-        ConsistentHashing { ranges, ring }
+        let begin = |range| ring.partition_point(|(key, ..)| *key < first_key(range, ranges));
+        ConsistentHashing { begins: (0..ranges).map(begin).collect(), ring }
     }
 
     /// The virtual nodes round the ring from a range's first key on.
     fn round_from(&self, range: RangeId) -> impl Iterator<Item = &(u64, NodeId, u32)> {
-        let first_key = self.first_key(range);
-        let begin = self.ring.partition_point(|(key, ..)| *key < first_key);
-        let (before, after) = self.ring.split_at(begin);
+        let (before, after) = self.ring.split_at(self.begins[usize::from(range.0)]);
         after.iter().chain(before)
     }
+}
 
-    /// The first key of a range.
-    fn first_key(&self, range: RangeId) -> u64 {
-        (u64::MAX / u64::from(self.ranges)) * u64::from(range.0)
-    }
+/// The first key of a range, of so many.
+fn first_key(range: u8, ranges: u8) -> u64 {
+    (u64::MAX / u64::from(ranges)) * u64::from(range)
 }
 
 /// Where a virtual node stands on the ring: no other's doing moves it.
@@ -121,10 +121,10 @@ impl Partitioner for ConsistentHashing {
     fn owner_by_counts(
         &self,
         range: RangeId,
-        counts: &BTreeMap<NodeId, u32>,
+        counts: &[u32],
         is_live: &mut dyn FnMut(NodeId) -> bool,
     ) -> Option<NodeId> {
-        let has = |owner: &NodeId, number: &u32| counts.get(owner).is_some_and(|count| number < count);
+        let has = |owner: &NodeId, number: &u32| counts.get(owner.index()).is_some_and(|count| number < count);
         let present = self.round_from(range).filter(|(_, owner, number)| has(owner, number));
         present.map(|(_, owner, _)| *owner).find(|owner| is_live(*owner))
     }
@@ -217,7 +217,9 @@ mod tests {
     use super::*;
 
     fn assigned(ring: &ConsistentHashing, live: &BTreeSet<u16>) -> Vec<Option<NodeId>> {
-        (0..ring.ranges).map(|range| ring.owner_of(RangeId(range), &mut |owner| live.contains(&owner.0))).collect()
+        (0..ring.begins.len() as u8)
+            .map(|range| ring.owner_of(RangeId(range), &mut |owner| live.contains(&owner.0)))
+            .collect()
     }
 
     fn ring(ranges: u8, owners: u16) -> ConsistentHashing {
@@ -283,7 +285,8 @@ mod tests {
         let most = VIRTUAL_NODES * GROWTH_MAX;
         let ring = ConsistentHashing::new(200, &(1..=4).map(|owner| (NodeId(owner), most)).collect());
         let placed = |counts: &BTreeMap<NodeId, u32>| -> Vec<NodeId> {
-            (0..200).filter_map(|range| ring.owner_by_counts(RangeId(range), counts, &mut |_| true)).collect()
+            let by_node: Vec<u32> = (0..=4).map(|node| counts.get(&NodeId(node)).copied().unwrap_or(0)).collect();
+            (0..200).filter_map(|range| ring.owner_by_counts(RangeId(range), &by_node, &mut |_| true)).collect()
         };
         let before: BTreeMap<NodeId, u32> = (1..=4).map(|owner| (NodeId(owner), VIRTUAL_NODES)).collect();
         let after: BTreeMap<NodeId, u32> =

@@ -74,21 +74,20 @@ pub(super) fn decisions(
     leasing: &Leasing,
     offers: &mut Offers<'_, Leasing>,
 ) {
+    let mut seen = Seen { reachable: vec![None; usize::from(leasing.params.owners) + 1] };
+    let placing = leasing.partitioner.as_ref().map(|partitioner| Placing::new(partitioner, counts, leasing, offers));
     for (range, entry) in ids(ranges) {
-        match (entry.assignment.owner, &leasing.partitioner) {
-            (Some(owner), partitioner) if entry.is_at_rest() && is_reachable(owner, offers) => {
+        match (entry.assignment.owner, &placing) {
+            (Some(owner), placing) if entry.is_at_rest() && seen.is_reachable(owner, offers) => {
                 let stays = halves::is_whole(ranges, range, leasing);
-                match partitioner {
+                match placing {
                     None => offer_recalls(range, owner, stays, leasing, offers),
-                    Some(partitioner) => {
-                        correct(range, owner, stays, &Placing { partitioner, counts }, leasing, offers);
-                    }
+                    Some(placing) => correct(range, owner, stays, placing, leasing, offers),
                 }
             }
             (None, None) if ready => offer_grants(range, leasing, offers),
-            (None, Some(partitioner)) if ready => {
-                let placing = Placing { partitioner, counts };
-                let owner = placing.owner_of(range, &mut |owner| is_reachable(owner, offers));
+            (None, Some(placing)) if ready => {
+                let owner = placing.owner_of(range, &mut |owner| seen.is_reachable(owner, offers));
                 owner.into_iter().for_each(|owner| offers.offer(Decision::Grant(range, owner)));
             }
             _ => {}
@@ -96,17 +95,55 @@ pub(super) fn decisions(
     }
 }
 
-/// A partitioner, with how many virtual nodes each Owner has where that is not fixed.
-struct Placing<'a> {
-    partitioner: &'a Arc<dyn Partitioner>,
-    counts: Option<&'a BTreeMap<NodeId, u32>>,
+/// Which Owners can be reached, each asked once and not for each range.
+struct Seen {
+    /// `[i]` is node `i`'s; `None` until it is asked.
+    reachable: Vec<Option<bool>>,
 }
 
-impl Placing<'_> {
+impl Seen {
+    fn is_reachable(&mut self, owner: NodeId, offers: &mut Offers<'_, Leasing>) -> bool {
+        *self.reachable[owner.index()].get_or_insert_with(|| is_reachable(owner, offers))
+    }
+}
+
+/// A partitioner.
+struct Placing<'a> {
+    partitioner: &'a Arc<dyn Partitioner>,
+    /// Where that is not fixed: how many virtual nodes each node has. Who was not heard of has none.
+    counts: Option<Vec<u32>>,
+}
+
+impl<'a> Placing<'a> {
+    fn new(
+        partitioner: &'a Arc<dyn Partitioner>,
+        counts: Option<&BTreeMap<NodeId, u32>>,
+        leasing: &Leasing,
+        offers: &mut Offers<'_, Leasing>,
+    ) -> Self {
+        let of_live = |counts: &BTreeMap<NodeId, u32>| {
+            let mut by_node = vec![0; usize::from(leasing.params.owners) + 1];
+            for (owner, count) in counts {
+                by_node[owner.index()] = if offers.is_armed(&Timer::Heard(*owner)) { *count } else { 0 };
+            }
+            by_node
+        };
+        Placing { partitioner, counts: counts.map(of_live) }
+    }
+
+    /// `is_live` is true of nobody who was not heard of.
     fn owner_of(&self, range: RangeId, is_live: &mut dyn FnMut(NodeId) -> bool) -> Option<NodeId> {
-        match self.counts {
+        match &self.counts {
             None => self.partitioner.owner_of(range, is_live),
             Some(counts) => self.partitioner.owner_by_counts(range, counts, is_live),
+        }
+    }
+
+    /// Which of the Owners that were heard of should have the range.
+    fn right_owner(&self, range: RangeId, offers: &mut Offers<'_, Leasing>) -> Option<NodeId> {
+        match &self.counts {
+            None => self.partitioner.owner_of(range, &mut |owner| offers.is_armed(&Timer::Heard(owner))),
+            Some(counts) => self.partitioner.owner_by_counts(range, counts, &mut |_| true),
         }
     }
 }
@@ -132,7 +169,7 @@ fn correct(
     leasing: &Leasing,
     offers: &mut Offers<'_, Leasing>,
 ) {
-    let Some(right) = placing.owner_of(range, &mut |owner| offers.is_armed(&Timer::Heard(owner))) else { return };
+    let Some(right) = placing.right_owner(range, offers) else { return };
     if right == owner {
         return;
     }
