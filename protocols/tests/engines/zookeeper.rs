@@ -20,23 +20,6 @@ fn depth(found: &Exploration<ZooKeeper>, property: &str) -> Option<usize> {
     found.script.as_ref().map(|script| script.steps.len())
 }
 
-/// Explores it whole, and demands the goals.
-fn exhaust(params: &Params, crashes: u32, goals: &[&str]) {
-    let found = explored(params, &[], &untimed(crashes));
-    assert_eq!(found.verdict, Verdict::Holds, "{:#?}", found.script);
-    assert!(found.stats.exhausted && !found.stats.cut, "{:?}", found.stats);
-    let missed: Vec<&&str> = goals.iter().filter(|goal| !found.reached.contains(goal)).collect();
-    assert!(missed.is_empty(), "{missed:?} of {:?}", found.reached);
-}
-
-/// One reads after a sync and watches, the other writes; a server or a client crashes at any moment.
-#[test]
-#[ignore = "more states than CI has time for: .ci/run --full, in its step sweeps"]
-fn two_clients_and_a_crash() {
-    let params = Params { workload: Workload::Watch, servers: 2, clients: 2, operations: 1, ..Params::default() };
-    exhaust(&params, 1, &["crashed", "re-elected", "held-back", "session-kept", "notified"]);
-}
-
 /// What makes the space smaller hides no fall: with each of the reductions off the mutant falls at the same depth.
 #[test]
 fn a_mutant_falls_under_each_reduction_as_without_it() {
