@@ -28,8 +28,8 @@ pub(crate) struct Args {
     /// One mutant; may be repeated
     #[arg(long = "mutant", value_name = "NAME")]
     mutants: Vec<String>,
-    /// The seeds that the simulator tries in each quick scenario, half of them for a mutant that makes nothing fall; each
-    /// restart has as many behind them
+    /// The seeds that the simulator tries in each quick scenario, half of them for a mutant that makes nothing fall or that the
+    /// explorer has met as declared; each restart has as many behind them
     #[arg(long, value_name = "A..B", default_value = "0..200")]
     seeds: SeedRange,
     /// Measures how soon these engines kill each mutant: all, or some of them joined by commas

@@ -32,7 +32,8 @@ impl Trial<'_> {
     pub(crate) fn kill(&self, mutant: &Mutant, meters: &Meters) -> Result<Kill, BadInput> {
         let half = Deadline::after(self.budget).share(2);
         let explorer = self.explore(mutant, half, meters)?;
-        let simulator = self.simulate(mutant, Deadline::after(self.budget).share(2), meters)?;
+        let seeds = self.seeds_for(mutant, &explorer);
+        let simulator = self.simulate(mutant, seeds, Deadline::after(self.budget).share(2), meters)?;
         let (verdict, as_declared) = judge(mutant.outcome, &explorer, &simulator);
         Ok(Kill {
             protocol: self.face.name().to_owned(),
@@ -86,10 +87,15 @@ impl Trial<'_> {
 
     /// The quick scenarios that hold without the mutant, until one detects it: the first seeds of each, then more of each, so
     /// that those which never show it do not keep back the one that soon does.
-    fn simulate(&self, mutant: &Mutant, deadline: Deadline, meters: &Meters) -> Result<Detection, BadInput> {
+    fn simulate(
+        &self,
+        mutant: &Mutant,
+        seeds: SeedRange,
+        deadline: Deadline,
+        meters: &Meters,
+    ) -> Result<Detection, BadInput> {
         let mut detection = Detection { tried: self.scenarios.len() as u32, ..Detection::default() };
         let mut reached = vec![false; self.scenarios.len()];
-        let seeds = self.seeds_of(mutant);
         let mut from = seeds.from;
         while from < seeds.to {
             let to = round_end(seeds, from);
@@ -112,12 +118,15 @@ impl Trial<'_> {
         Ok(detection)
     }
 
-    /// Half of the seeds for a mutant that makes nothing fall: all of them would not show it either.
-    fn seeds_of(&self, mutant: &Mutant) -> SeedRange {
+    /// All seeds where they decide. Half of them for a mutant that makes nothing fall, which all would not show either, and for one
+    /// that the explorer has met as declared.
+    fn seeds_for(&self, mutant: &Mutant, explorer: &Detection) -> SeedRange {
         let SeedRange { from, to } = self.seeds;
         match mutant.outcome {
-            Outcome::Falls(_) => self.seeds,
-            Outcome::Unreachable(_) | Outcome::Harmless(_) => SeedRange { from, to: to - (to - from) / 2 },
+            Outcome::Falls(property) if explorer.found.as_deref() != Some(property) => self.seeds,
+            Outcome::Falls(_) | Outcome::Unreachable(_) | Outcome::Harmless(_) => {
+                SeedRange { from, to: to - (to - from) / 2 }
+            }
         }
     }
 
