@@ -43,10 +43,10 @@ pub fn svg(plot: &Plot, label: &str, is_logarithmic: bool) -> String {
         draw(curve, *is_paper, colour, &across, &up, &mut out);
         let y = HEIGHT + LEGEND * index as f64 + 8.0;
         let name = if *is_paper { format!("paper: {}", curve.name) } else { curve.name.clone() };
-        // A single number of a paper is a ring, here as there.
-        let sign = match *is_paper && curve.points.len() == 1 {
-            true => format!("<circle cx=\"{}\" cy=\"{y}\" r=\"3\" fill=\"none\" stroke=\"{colour}\"/>", LEFT + 13.0),
-            false => format!(
+        // What is not joined is a ring, here as there.
+        let sign = match is_joined(curve, *is_paper) {
+            false => format!("<circle cx=\"{}\" cy=\"{y}\" r=\"3\" fill=\"none\" stroke=\"{colour}\"/>", LEFT + 13.0),
+            true => format!(
                 "<line x1=\"{LEFT}\" x2=\"{}\" y1=\"{y}\" y2=\"{y}\" stroke=\"{colour}\" stroke-width=\"2\"{}/>",
                 LEFT + 26.0,
                 dashes(*is_paper)
@@ -56,6 +56,11 @@ pub fn svg(plot: &Plot, label: &str, is_logarithmic: bool) -> String {
     }
     out.push_str("</svg>\n");
     out
+}
+
+/// Whether a line joins the points: one or two numbers of a paper are of a table, or of its text, and no curve.
+fn is_joined(curve: &Curve, is_paper: bool) -> bool {
+    !is_paper || curve.points.len() > 2
 }
 
 fn dashes(is_paper: bool) -> &'static str {
@@ -160,13 +165,15 @@ fn draw(curve: &Curve, is_paper: bool, colour: &str, across: &Axis, up: &Axis, o
     let value = |milli: Milli| milli.0 as f64 / 1000.0;
     let places: Vec<(f64, f64)> =
         curve.points.iter().map(|point| (across.place(value(point.at)), up.place(value(point.mean)))).collect();
-    let line: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-    let _ = writeln!(
-        out,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{}/>",
-        line.join(" "),
-        dashes(is_paper)
-    );
+    if is_joined(curve, is_paper) {
+        let line: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let _ = writeln!(
+            out,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{}/>",
+            line.join(" "),
+            dashes(is_paper)
+        );
+    }
     for (point, (x, y)) in curve.points.iter().zip(&places) {
         let fill = if is_paper { "none" } else { colour };
         let _ = writeln!(
@@ -182,5 +189,35 @@ fn draw(curve: &Curve, is_paper: bool, colour: &str, across: &Axis, up: &Axis, o
                 "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\" stroke=\"{colour}\"/>"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seedbed_model::record::Point;
+
+    fn curve(points: u64) -> Curve {
+        let point = |at: u64| {
+            let value = Milli(1000 * (at + 1));
+            Point { at: value, mean: value, least: value, most: value }
+        };
+        Curve { name: "writes".into(), points: (0..points).map(point).collect() }
+    }
+
+    #[test]
+    fn two_numbers_of_a_paper_are_no_curve() {
+        let lines = |paper: u64| {
+            let plot = Plot {
+                name: "rate".into(),
+                title: "Writes".into(),
+                unit: "/s".into(),
+                is_logarithmic: false,
+                curves: vec![curve(3)],
+                paper: vec![curve(paper)],
+            };
+            svg(&plot, "servers", false).matches("<polyline").count()
+        };
+        assert_eq!([2, 3].map(lines), [1, 2]);
     }
 }

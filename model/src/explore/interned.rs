@@ -220,6 +220,12 @@ pub(super) fn initial<P: Protocol>(
     if count == 0 || count > usize::from(u16::MAX) {
         return Err(format!("a protocol has 1 to 65,535 nodes, not {count}"));
     }
+    if let (true, Clock::Digital, Some(delay)) = (bounds.keep_ignored, bounds.clock, bounds.delay) {
+        return Err(format!(
+            "keep-ignored with delay {delay}: a message that changes nothing would stay in flight, and hold up time; leave out one \
+             of them"
+        ));
+    }
     let monitor_parts = split(&P::Monitor::default()).1.len();
     // The parts of a state are known once it has started: lay out for a host that is down, start, and lay out anew.
     let sizes: Vec<usize> =
