@@ -19,8 +19,8 @@ use crate::world::Choice;
 const WAYS_OF_STATE: usize = 8;
 
 /// Bytes of distinct components, encoded, that are kept for each state of the budget, at most: where hardly any are shared, as
-/// in worlds of large trees and long logs, they are what the search costs.
-const BYTES_OF_STATE: usize = 1 << 14;
+/// in worlds of large trees and long logs, they are what the search costs. Decoded, they take up to forty times as much.
+const BYTES_OF_STATE: usize = 1 << 11;
 
 /// What a search for a run without the fall came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Avoidance {
 }
 
 /// Whether `property` can still be kept from falling after `moment`, and how many states it took to say. Gives up beyond
-/// `states` of them, eight times as many ways between them, or 16 KiB of distinct components for each.
+/// `states` of them, eight times as many ways between them, or 2 KiB of distinct components for each.
 ///
 /// # Errors
 /// If the bounds do not fit the protocol or the moment.
