@@ -45,7 +45,7 @@ name = "retries"
 title = "retries"
 measure = "count"
 to = "retried"
-paper = [{ name = "none", points = [[1, 0], [16, 0]] }]
+paper = [{ name = "none", points = [[1, 0], [2, 0], [16, 0]] }]
 
 [[plot]]
 name = "sent"
