@@ -5,10 +5,13 @@ use seedbed_model::{Canonical, Context, Input, NodeId, Nonce, Offers, OpId, Span
 use super::ZooKeeper;
 use super::acl::Identity;
 use super::message::{Ask, Connection, Decision, Link, Message, Observation, Returned, Timer, ToClient, ToServer};
-use super::mutants::{HEARTBEATS_UNSENT, IDENTITIES_LEFT, IDLE_FORGOTTEN, SEEN_BEFORE_EVENTS, SILENT_SERVER_KEPT};
+use super::mutants::{
+    CONNECTS_ONCE, HEARTBEATS_UNSENT, IDENTITIES_LEFT, IDLE_FORGOTTEN, LOSS_UNTOLD, SEEN_BEFORE_EVENTS,
+    SILENT_SERVER_KEPT,
+};
 use super::recipe::{Event, Operation, Task};
 use super::txn::{Answer, ErrorKind, Session, Write};
-use super::watches::ClientWatches;
+use super::watches::{ClientWatches, WatchedPaths};
 use crate::zab::message::Zxid;
 
 type Cx<'a, 'b> = &'a mut Context<'b, ZooKeeper>;
@@ -141,7 +144,10 @@ impl Client {
         let packet =
             ToServer::Connect { session: self.session, seen: self.seen, watched: self.watches.paths(), identities };
         self.send(packet, zookeeper, cx);
-        self.heard(zookeeper, cx);
+        match zookeeper.has(CONNECTS_ONCE) {
+            true => cx.cancel(Timer::Silence),
+            false => self.heard(zookeeper, cx),
+        }
     }
 
     fn beat(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
@@ -211,10 +217,18 @@ impl Client {
         }
     }
 
-    /// What becomes of open requests, nobody knows.
+    /// What becomes of open requests, nobody knows; what is watched may change, and be told late.
     fn disconnected(&mut self, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) {
         self.phase = Phase::Idle;
-        cx.observe(Observation::Disconnected);
+        let told = match zookeeper.has(LOSS_UNTOLD) {
+            true => WatchedPaths::default(),
+            false => self.watches.paths(),
+        };
+        cx.observe(Observation::Disconnected { told: told.clone() });
+        if !told.is_empty() {
+            cx.mark("watchers-told");
+            self.tell(Event::Delayed, zookeeper, cx);
+        }
         for Pending { ask, .. } in std::mem::take(&mut self.pending).into_iter().filter(|pending| pending.is_of_task) {
             self.tell(Event::Answered(ask, Answer::Failed(ErrorKind::ConnectionLoss)), zookeeper, cx);
         }

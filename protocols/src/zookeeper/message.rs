@@ -361,7 +361,10 @@ pub enum Observation {
     /// A client is told of a change.
     Notified(Trigger),
     /// A client's requests are open no more.
-    Disconnected,
+    Disconnected {
+        /// What it watches, of which it has told its application that events may be delayed.
+        told: WatchedPaths,
+    },
     /// A client's session has ended, for all it knows.
     Ended,
     /// A client shows how far it is with a recipe.

@@ -32,6 +32,10 @@ pub fn properties() -> Vec<Property> {
             "watch-before-state",
             "a client sees the notification of a change before it sees the state after it (§2.3), also where it moved",
         ),
+        Property::always(
+            "watchers-told",
+            "a client whose connection is lost hears with each watch that events of it may be delayed (§2.1)",
+        ),
         Property::always("sync-sees-all", "a sync sees all that was committed before it was asked for (§4.4)"),
         Property::always("ephemerals-with-session", "a session that is over has no ephemeral node (§2.1)"),
         Property::always(
@@ -212,10 +216,13 @@ impl Monitor {
             Observation::Connected { session, zxid } => self.guards.connected(node, *session, *zxid, watch),
             Observation::InProcess(count) => self.guards.in_process(node, *count, zookeeper, watch),
             Observation::Notified(trigger) => self.notified(node, trigger, watch),
-            Observation::Disconnected => {
+            Observation::Disconnected { told } => {
                 self.guards.disconnected(node, zookeeper, watch);
                 if let Some(client) = self.clients.get_mut(&node) {
                     client.open.clear();
+                    if let Some((_, path)) = client.watches.keys().find(|(watched, path)| !told.has(*watched, path)) {
+                        watch.violated("watchers-told", format!("{node:?} watches {path}, and does not hear"));
+                    }
                 }
             }
             Observation::Ended => {

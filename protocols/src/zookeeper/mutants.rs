@@ -6,6 +6,7 @@
 //!   have. That the session of a client that crashed ends in time is explored by itself (`orphan`).
 //! - `silent-server-kept`: a client needs a server to go to, and the broadcast more than half of them: three, and a crash, in time. It falls
 //!   in the scenario `servers-lost`.
+//! - `connects-once`: what falls is counted from the healing of all faults, too. It falls in the scenario `lost-packets`.
 //! - `sync-overtaken`: it takes a sync and a write behind it without waiting, which clients draw. It falls in the scenario `syncs`.
 //! - `lock-herds`: a herd are two that wait for a third.
 //! - `zk-3249-reverted-counts`: harmless, see there.
@@ -66,6 +67,10 @@ pub const HEARTBEATS_UNSENT: &str = "heartbeats-unsent";
 pub const IDLE_FORGOTTEN: &str = "idle-forgotten";
 /// A client waits for a silent server for ever.
 pub const SILENT_SERVER_KEPT: &str = "silent-server-kept";
+/// A client waits for ever for a server that does not answer its connection request.
+pub const CONNECTS_ONCE: &str = "connects-once";
+/// A client that loses its connection tells its application nothing of what it watches.
+pub const LOSS_UNTOLD: &str = "loss-untold";
 /// A client holds the lock as soon as it has a place in the queue.
 pub const LOCK_UNLOOKED: &str = "lock-unlooked";
 /// A client holds the lock as soon as the one before it has gone.
@@ -212,6 +217,16 @@ pub const MUTANTS: &[Mutant] = &[
         SILENT_SERVER_KEPT,
         "that a client leaves a server of which it hears nothing for two thirds of its session's timeout (§4.4)",
         "sessions-kept",
+    ),
+    Mutant::falls(
+        CONNECTS_ONCE,
+        "that a client which gets no answer to its connection request asks another server (§4.4)",
+        "served-again",
+    ),
+    Mutant::falls(
+        LOSS_UNTOLD,
+        "that watch callbacks hear of the loss of a connection, \"so that clients know that watch events may be delayed\" (§2.1)",
+        "watchers-told",
     ),
     Mutant::falls(LOCK_UNLOOKED, "steps 2 and 3 of the lock, the look at who is before (§2.4)", "lock-in-order"),
     Mutant::falls(

@@ -62,6 +62,16 @@ pub struct WatchedPaths {
 }
 
 impl WatchedPaths {
+    /// Whether it is among them.
+    pub fn has(&self, watched: Watched, path: &str) -> bool {
+        let paths = match watched {
+            Watched::Data => &self.data,
+            Watched::Absence => &self.exist,
+            Watched::Children => &self.child,
+        };
+        paths.contains(path)
+    }
+
     /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty() && self.exist.is_empty() && self.child.is_empty()

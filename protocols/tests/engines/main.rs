@@ -1,6 +1,7 @@
 //! The protocols in the explorer, in both stores and by every way to search. One program, so that its code is made once.
 
 mod agreement;
+mod avoiding;
 mod checks;
 mod embedding;
 mod fairness;

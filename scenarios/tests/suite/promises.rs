@@ -6,15 +6,13 @@ use seedbed::testing::Sample;
 use seedbed::{shipped, testing};
 
 /// What no mutant is declared to break, and why.
-const EXEMPT: [&str; 5] = [
+const EXEMPT: [&str; 4] = [
     // `no-retry` breaks the three promises of progress at once; it is declared by the one that the explorer meets first.
     "echo: all-answered",
     "echo: answered-after-healing",
     // Whether a grantor that asks and answers without end can be stuck: no mechanism of theirs is there to prevent it.
     "lease-timers: obtainable",
     "lease-stamps: usable",
-    // `silent-server-kept` breaks it in one of two seeds of `lost-packets`; it is declared by the one that it breaks first.
-    "zookeeper: served-again",
 ];
 
 #[test]

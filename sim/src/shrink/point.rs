@@ -18,7 +18,7 @@ pub struct Certain {
 /// From which step on every way on falls as the run does. Every way that the explorer has: time passes from end to end of
 /// something, records become durable before it does, nothing goes wrong any more, and a message takes no longer than the longest
 /// of the first run (any time, if that lost some). `tick` divides what timers are set for. `None` if more than `states` states
-/// would have to be searched at some moment, or the explorer cannot begin there: then nobody knows.
+/// would have to be searched, those of all moments together, or the explorer cannot begin there: then nobody knows.
 pub fn certain<P: Protocol>(protocol: &P, shrunk: &Shrunk<P>, tick: Span, states: usize) -> Option<Certain> {
     let bounds = Bounds { tick, ..Bounds::default() };
     let pace = Pace { delay: (!shrunk.limits.loses).then_some(shrunk.limits.delay), ..Pace::default() };
@@ -27,7 +27,8 @@ pub fn certain<P: Protocol>(protocol: &P, shrunk: &Shrunk<P>, tick: Span, states
     for after in (0..steps.len()).rev() {
         let before = ExactScript { steps: steps[..after].to_vec(), ..shrunk.script.clone() };
         let moment = Moment::after(protocol, before, pace).ok()?;
-        let (found, seen) = avoidance(protocol, &bounds, &moment, &shrunk.signature.property, states).ok()?;
+        let (found, seen) =
+            avoidance(protocol, &bounds, &moment, &shrunk.signature.property, states - searched).ok()?;
         searched += seen;
         match found {
             Avoidance::Avoidable => return Some(Certain { after: after + 1, states: searched }),

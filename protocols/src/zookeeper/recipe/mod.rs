@@ -109,6 +109,8 @@ pub enum Event {
     Answered(Ask, Answer),
     /// A watch fired.
     Notified(Trigger),
+    /// The connection is lost: what a watch is to tell may be delayed (§2.1).
+    Delayed,
     /// The session is over.
     Ended,
     /// What it waited for has lasted long enough.
@@ -274,7 +276,7 @@ impl Recipe for Batch {
                 self.open -= 1;
                 Vec::new()
             }
-            Event::Notified(_) | Event::Ended | Event::Release => Vec::new(),
+            Event::Notified(_) | Event::Delayed | Event::Ended | Event::Release => Vec::new(),
         }
     }
 

@@ -1,0 +1,76 @@
+//! What a search for a run without the fall may cost: states, and the bytes of what is in them.
+
+use seedbed_model::explore::{Avoidance, Bounds, Moment, Pace, avoidance};
+use seedbed_model::{
+    Canonical, Choice, Context, Event, ExactScript, ExactStep, Input, Local, Never, NodeId, Nonce, Property, Protocol,
+    Span, Watch,
+};
+
+/// It counts to ten, which is forbidden, and carries what it has no use for.
+#[derive(Debug, Clone)]
+struct Burdened {
+    bytes: usize,
+}
+
+const COUNT_MAX: u8 = 10;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
+struct Tick;
+
+impl Protocol for Burdened {
+    type State = Vec<u8>;
+    type Message = Never;
+    type Timer = Tick;
+    type Record = Never;
+    type Durable = ();
+    type Operation = Never;
+    type Answer = Never;
+    type Decision = Never;
+    type Observation = u8;
+    type Monitor = ();
+
+    fn nodes(&self) -> Vec<String> {
+        vec!["mule".into()]
+    }
+
+    fn start(&self, (): &(), _: Nonce, cx: &mut Context<'_, Self>) -> Vec<u8> {
+        cx.set(Tick, Span::ticks(1));
+        vec![0; self.bytes]
+    }
+
+    fn step(&self, state: &mut Vec<u8>, _: Input<Self>, cx: &mut Context<'_, Self>) {
+        state[0] += 1;
+        cx.observe(state[0]);
+        cx.set(Tick, Span::ticks(1));
+    }
+
+    fn properties(&self) -> Vec<Property> {
+        vec![Property::always("below-ten", "it never counts to ten")]
+    }
+
+    fn watch(&self, (): &mut (), _: NodeId, event: &Event<Self>, watch: &mut Watch<'_>) {
+        if let Event::Observed(COUNT_MAX) = event {
+            watch.violated("below-ten", "it did");
+        }
+    }
+}
+
+fn searched(bytes: usize, states: usize) -> (Avoidance, usize) {
+    let protocol = Burdened { bytes };
+    let steps = vec![ExactStep::of(Choice::At(NodeId(0), Local::Start))];
+    let script = ExactScript { untimed: false, clocks: Vec::new(), steps };
+    let moment = Moment::after(&protocol, script, Pace::default()).expect("it starts");
+    avoidance(&protocol, &Bounds::default(), &moment, "below-ten", states).expect("the bounds fit")
+}
+
+#[test]
+fn a_search_ends_where_its_states_or_their_bytes_do() {
+    let (found, needed) = searched(1, 1_000);
+    assert_eq!(found, Avoidance::Unavoidable);
+    assert_eq!(searched(1, needed).0, Avoidance::Unavoidable, "{needed} states are all");
+    assert_eq!(searched(1, needed - 2).0, Avoidance::Unknown, "one more than the budget may be met");
+    assert_eq!(searched(1_000, needed).0, Avoidance::Unavoidable, "a kilobyte for each state is within it");
+    let (found, seen) = searched(100_000, needed);
+    assert_eq!(found, Avoidance::Unknown);
+    assert!(seen < needed, "{seen} of {needed} states, their bytes being too many");
+}
