@@ -4,7 +4,7 @@ use seedbed_model::Span;
 
 use super::embedded::group_params;
 use super::params::{KEY_COUNT_MAX, MANAGER_COUNT_MAX, SIDE_COUNT_MAX};
-use super::{Application, GroupKind, Params, PartitionerKind, VIRTUAL_NODES, Variant};
+use super::{Application, GroupKind, Params, PartitionerKind, Side, VIRTUAL_NODES, Variant};
 
 impl Params {
     /// Says what would be right of parameters that break the argument.
@@ -43,11 +43,7 @@ impl Params {
         self.check_pools()?;
         self.check_application()?;
         self.check_together()?;
-        if let Some((_, side)) =
-            self.unfailing.iter().enumerate().find(|(at, side)| self.unfailing[..*at].contains(side))
-        {
-            return Err(format!("unfailing names {} twice", side.name()));
-        }
+        self.check_sides()?;
         // Ranges are dealt out to pools by turns, and so are halves of one range.
         if self.halves && (!self.ranges.is_multiple_of(2) || self.pools > 1) {
             return Err(format!("ranges {} are no halves of whole ranges: an even number, and pools = 1", self.ranges));
@@ -59,6 +55,26 @@ impl Params {
             return Err(format!("contact {} must be longer than poll {}", self.contact, self.poll));
         }
         Ok(())
+    }
+
+    fn check_sides(&self) -> Result<(), String> {
+        for (name, sides) in [("unfailing", &self.unfailing), ("at-once", &self.at_once)] {
+            if let Some((_, side)) = sides.iter().enumerate().find(|(at, side)| sides[..*at].contains(side)) {
+                return Err(format!("{name} names {} twice", side.name()));
+            }
+        }
+        match self.at_once.iter().find(|side| !self.may_be_at_once(**side)) {
+            Some(Side::Managers) => Err("at-once names managers, who bid at once to group = \"atomic\" alone".into()),
+            Some(side) => Err(format!("at-once names {0}: name {0} in unfailing, too", side.name())),
+            None => Ok(()),
+        }
+    }
+
+    fn may_be_at_once(&self, side: Side) -> bool {
+        match side {
+            Side::Managers => self.group == GroupKind::Atomic,
+            Side::Owners | Side::Lookups => self.unfailing.contains(&side),
+        }
     }
 
     fn check_application(&self) -> Result<(), String> {

@@ -344,12 +344,32 @@ impl Protocol for Leasing {
         classes
     }
 
+    fn is_at_once(&self, message: &Message) -> bool {
+        let side = match message {
+            Message::GroupRequest { .. } | Message::GroupResponse { .. } => Side::Managers,
+            Message::LeaseRequest { .. } | Message::LeaseResponse { .. } => Side::Owners,
+            Message::LookupRequest { .. } | Message::LookupResponse { .. } => Side::Lookups,
+            _ => return false,
+        };
+        self.params.at_once.contains(&side)
+    }
+
     fn stands_for(&self, node: NodeId) -> Option<&'static str> {
         let unfailing = |side, name| self.params.unfailing.contains(&side).then_some(name);
+        let is_at_once = |side| self.params.at_once.contains(&side);
         match self.role(node) {
+            Role::Group if is_at_once(Side::Managers) => Some(
+                "the Paxos group, as a leader lease and a register that rules on a bid before anything else happens",
+            ),
             Role::Group => Some("the Paxos group, as a leader lease and a register"),
             Role::Manager => unfailing(Side::Managers, "a Manager server that does not fail"),
+            Role::Owner if is_at_once(Side::Owners) => Some(
+                "an Owner that does not fail, and to and from which all but handed-over state arrives before anything else happens",
+            ),
             Role::Owner => unfailing(Side::Owners, "an Owner that does not fail"),
+            Role::Lookup if is_at_once(Side::Lookups) => {
+                Some("a Lookup that does not fail, and to and from which all arrives before anything else happens")
+            }
             Role::Lookup => unfailing(Side::Lookups, "a Lookup that does not fail"),
             Role::Acceptor => None,
         }

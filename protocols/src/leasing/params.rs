@@ -190,6 +190,11 @@ pub struct Params {
     pub together: Vec<Feature>,
     /// Which kinds of nodes neither crash nor pause, where a bound or a scenario is about the failures of the others. Each once.
     pub unfailing: Vec<Side>,
+    /// Whose requests arrive, and what the answer to them says, before anything else happens, where a bound is not about how they
+    /// cross with the rest: `managers`, their bids to the atomic group; `owners` and `lookups`, what they and the leader say to each
+    /// other, where they are `unfailing`. At a paused leader it arrives when that goes on. Each once; the explorer alone heeds it. It hides
+    /// what hangs on how long that takes (`leader-from-receipt`).
+    pub at_once: Vec<Side>,
 }
 
 impl Default for Params {
@@ -243,6 +248,7 @@ impl Default for Params {
             ttl: Span::ZERO,
             together: Vec::new(),
             unfailing: Vec::new(),
+            at_once: Vec::new(),
         }
     }
 }

@@ -11,6 +11,9 @@ use super::limits::{Limits, note_disk};
 use super::measure::{Size, roughness};
 use super::pieces::{self, Piece, Pieces};
 
+/// A run that carries on gets no longer than this.
+const CARRIED_MAX: usize = 100_000;
+
 /// What tries have in common.
 pub(crate) struct Attempt<'a, P: Protocol> {
     protocol: &'a P,
@@ -21,6 +24,8 @@ pub(crate) struct Attempt<'a, P: Protocol> {
     limits: Option<Limits>,
     /// What must go wrong; anything, if nothing is said.
     wanted: Option<Signature>,
+    /// Whether what the world owes and no piece brings happens by itself, at the latest moment.
+    pub(crate) carries_on: bool,
 }
 
 /// A try under way.
@@ -28,6 +33,8 @@ struct Play<P: Protocol> {
     playback: Playback<P>,
     /// `numbers[id]` is the number of the step that the piece became; 0 for none.
     numbers: Vec<u32>,
+    /// `ids[number]` is the piece that became the step of this number.
+    ids: Vec<u32>,
     done: Pieces<P>,
     /// The next id for time that passes by itself.
     next: u32,
@@ -41,7 +48,15 @@ impl<'a, P: Protocol> Attempt<'a, P> {
         wanted: Option<Signature>,
     ) -> Self {
         let names = protocol.nodes();
-        Attempt { protocol, names, untimed: script.untimed, clocks: script.clocks.clone(), limits, wanted }
+        Attempt {
+            protocol,
+            names,
+            untimed: script.untimed,
+            clocks: script.clocks.clone(),
+            limits,
+            wanted,
+            carries_on: false,
+        }
     }
 
     /// Plays the pieces. The run as it happened, if it falls as it should.
@@ -50,6 +65,7 @@ impl<'a, P: Protocol> Attempt<'a, P> {
         let mut play = Play {
             playback: Playback::new(self.protocol, self.untimed, &self.clocks),
             numbers: vec![0; most as usize + 1],
+            ids: Vec::new(),
             done: Vec::new(),
             next: most + 1,
         };
@@ -124,11 +140,35 @@ impl<'a, P: Protocol> Attempt<'a, P> {
         self.elapse(play, id, span) && play.playback.world.violations.is_empty()
     }
 
-    /// Lets time pass, if it may. Two spans in a row are one.
+    /// Lets time pass, if it may.
     fn elapse(&self, play: &mut Play<P>, id: u32, span: Span) -> bool {
-        if span.0 == 0 || self.limits.is_some_and(|limits| !limits.allow(&play.playback, span)) {
+        let until = play.playback.world.driver.now + span.0;
+        while let Some(limits) = self.limits.filter(|limits| !limits.allow(&play.playback, play.until(until))) {
+            if !self.carries_on || !self.carry_on(play, limits) || !play.playback.world.violations.is_empty() {
+                return false;
+            }
+        }
+        let span = play.until(until);
+        span.0 > 0 && self.pass(play, id, span)
+    }
+
+    /// The first thing that is owed happens, as late as it may.
+    fn carry_on(&self, play: &mut Play<P>, limits: Limits) -> bool {
+        let Some((latest, choice, aim)) = limits.next_due(&play.playback) else { return false };
+        let (wait, id) = (play.until(latest), play.fresh());
+        if play.done.len() > CARRIED_MAX || wait.0 > 0 && !self.pass(play, id, wait) {
             return false;
         }
+        let sender = |aim: Origin| play.ids.get(aim.step as usize).map(|id| Origin { step: *id, nth: aim.nth });
+        let origin = aim.and_then(sender);
+        let (step, count) = (ExactStep::of(choice), play.done.len());
+        let piece = Rc::new(Piece { id: play.fresh(), step, origin });
+        play.take(&piece, None, aim);
+        play.done.len() > count
+    }
+
+    /// Lets time pass. Two spans in a row are one.
+    fn pass(&self, play: &mut Play<P>, id: u32, span: Span) -> bool {
         let before = play.playback.world.driver.now;
         let step = ExactStep::of(Choice::Elapse(span));
         if play.playback.take(&step).is_err() {
@@ -147,6 +187,11 @@ impl<'a, P: Protocol> Attempt<'a, P> {
 }
 
 impl<P: Protocol> Play<P> {
+    /// How long it is until then [ns].
+    fn until(&self, end: u64) -> Span {
+        Span(end.saturating_sub(self.playback.world.driver.now))
+    }
+
     fn fresh(&mut self) -> u32 {
         self.next += 1;
         self.next - 1
@@ -180,9 +225,11 @@ impl<P: Protocol> Play<P> {
             return;
         }
         note_disk(&mut self.playback, step);
-        if let Some(place) = self.numbers.get_mut(piece.id as usize) {
-            *place = number;
-        }
+        let (id, place) = (piece.id as usize, number as usize);
+        self.numbers.resize(self.numbers.len().max(id + 1), 0);
+        self.numbers[id] = number;
+        self.ids.resize(self.ids.len().max(place + 1), 0);
+        self.ids[place] = piece.id;
         let step = self.playback.taken(step.what.clone());
         let same = step == piece.step;
         self.done.push(if same { Rc::clone(piece) } else { Rc::new(Piece { step, ..Piece::clone(piece) }) });

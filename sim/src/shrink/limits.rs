@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 
-use seedbed_model::{Choice, ExactStep, Local, NodeId, Phase, Playback, Protocol, Span};
+use seedbed_model::exact::Origin;
+use seedbed_model::{Choice, Envelope, ExactStep, Local, Named, NodeId, Phase, Playback, Protocol, Span, Stream};
 
 /// The promises.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,25 +27,72 @@ impl Limits {
         let seen = waits(playback, playback.world.driver.now + span.0);
         seen.lateness <= self.lateness
             && seen.sync <= self.sync
-            && (self.loses && playback.healed_at.is_none() || seen.delay <= self.delay)
+            && (self.may_lose(playback) || seen.delay <= self.delay)
+    }
+
+    fn may_lose<P: Protocol>(&self, playback: &Playback<P>) -> bool {
+        self.loses && playback.healed_at.is_none()
+    }
+
+    /// What must happen first, no later than when [ns]; and the message that is meant, if it is one's arrival.
+    pub(crate) fn next_due<P: Protocol>(&self, playback: &Playback<P>) -> Option<(u64, Named<P>, Option<Origin>)> {
+        let latest = |owed: &Owed<'_, P>| match owed {
+            Owed::Timer { end, .. } => end + self.lateness.0,
+            Owed::Record { written, .. } => written + self.sync.0,
+            Owed::Message { sent, .. } => sent + self.delay.0,
+        };
+        let bound = owed(playback).filter(|owed| !(matches!(owed, Owed::Message { .. }) && self.may_lose(playback)));
+        let (at, first) = bound.map(|owed| (latest(&owed), owed)).min_by_key(|(at, _)| *at)?;
+        Some(match first {
+            Owed::Timer { node, timer, .. } => (at, Choice::At(node, Local::Fire(timer.clone())), None),
+            Owed::Record { node, stream, .. } => (at, Choice::At(node, Local::Sync(stream)), None),
+            Owed::Message { origin, envelope, .. } => (at, Choice::Deliver(envelope.clone()), Some(origin)),
+        })
     }
 }
 
-/// The longest that anything has waited that is owed, if it is `until` now [ns]. Of messages sent before the last fault was
-/// healed, the wait counts from then: they may have been lost until then.
-fn waits<P: Protocol>(playback: &Playback<P>, until: u64) -> Limits {
+/// Something that is owed to a node that takes inputs.
+enum Owed<'a, P: Protocol> {
+    Timer { node: NodeId, timer: &'a P::Timer, end: u64 },
+    Record { node: NodeId, stream: Stream, written: u64 },
+    Message { origin: Origin, envelope: &'a Envelope<P::Message>, sent: u64 },
+}
+
+/// All that is. Of messages sent before the last fault was healed, the wait counts from then: they may have been lost until then.
+fn owed<P: Protocol>(playback: &Playback<P>) -> impl Iterator<Item = Owed<'_, P>> {
     let world = &playback.world;
     let is_up = |node: NodeId| world.hosts[node.index()].phase == Phase::Up;
-    let up = world.nodes().filter(|node| is_up(*node));
-    let ends = up.flat_map(|node| world.timers[node.index()].iter().map(|(_, end)| end));
-    let lateness = ends.map(|end| until.saturating_sub(end)).max().unwrap_or(0);
-    let written = world.driver.unsynced.iter().filter(|((node, _), _)| is_up(*node));
-    let sync = written.filter_map(|(_, ages)| ages.front()).map(|at| until - at).max().unwrap_or(0);
+    let up = world.nodes().filter(move |node| is_up(*node));
+    let timers = up.flat_map(|node| {
+        let of_node = world.timers[node.index()].iter();
+        of_node.map(move |(timer, end)| Owed::Timer { node, timer, end })
+    });
+    let records = world.driver.unsynced.iter().filter(move |((node, _), _)| is_up(*node));
+    let records = records.filter_map(|((node, stream), written)| {
+        written.front().map(|written| Owed::Record { node: *node, stream: *stream, written: *written })
+    });
     let since = playback.healed_at.unwrap_or(0);
-    let owed = world.driver.flight.values().filter(|flying| {
+    let messages = world.driver.flight.iter().filter(move |(_, flying)| {
         is_up(flying.envelope.to) && !world.cuts.contains(&(flying.envelope.from, flying.envelope.to))
     });
-    let delay = owed.map(|flying| until - flying.at.max(since)).max().unwrap_or(0);
+    let messages = messages.map(move |(origin, flying)| Owed::Message {
+        origin: *origin,
+        envelope: &flying.envelope,
+        sent: flying.at.max(since),
+    });
+    timers.chain(records).chain(messages)
+}
+
+/// The longest that anything has waited that is owed, if it is `until` now [ns].
+fn waits<P: Protocol>(playback: &Playback<P>, until: u64) -> Limits {
+    let (mut lateness, mut sync, mut delay) = (0, 0, 0);
+    for owed in owed(playback) {
+        match owed {
+            Owed::Timer { end, .. } => lateness = until.saturating_sub(end).max(lateness),
+            Owed::Record { written, .. } => sync = until.saturating_sub(written).max(sync),
+            Owed::Message { sent, .. } => delay = until.saturating_sub(sent).max(delay),
+        }
+    }
     Limits { lateness: Span(lateness), delay: Span(delay), sync: Span(sync), loses: false }
 }
 

@@ -11,6 +11,12 @@ use super::measure::{digits, is_odd};
 use super::pieces::{Piece, Pieces};
 use super::{Budget, Found, Progress};
 
+/// A run of more steps is long: single steps of it are left out only after whole stretches.
+const LONG: usize = 500;
+
+/// A stretch of fewer steps is left out by its single steps.
+const STRETCH_MIN: usize = 4;
+
 /// A search under way.
 pub(crate) struct Search<'a, 'b, 'c, P: Protocol> {
     attempt: Attempt<'a, P>,
@@ -28,6 +34,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     /// Whether the end is 1-minimal; otherwise the budget ran out.
     pub(crate) fn run(&mut self) -> bool {
         self.without_waiting();
+        self.stretches();
         let mut is_reread = false;
         loop {
             let before = self.best.measure();
@@ -36,6 +43,10 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             self.steps();
             self.pauses();
             self.clocks();
+            if self.best.measure() < before && self.best.size.steps > LONG {
+                // Rounder numbers take the most tries, and are for what is left in the end.
+                continue;
+            }
             self.numbers();
             if self.is_over {
                 return false;
@@ -164,16 +175,48 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
         }
     }
 
-    /// Leaves out steps until none can be.
+    /// Of a long run leaves out faults and whole stretches, and lets what is owed after them happen by itself: else most of what
+    /// comes after them is of messages that were not sent, and what was sent instead never arrives.
+    fn stretches(&mut self) {
+        self.attempt.carries_on = true;
+        let mut size = self.best.pieces.len() / 2;
+        while size >= STRETCH_MIN && self.best.size.steps > LONG && !self.is_over {
+            self.nodes();
+            self.faults();
+            self.windows(size);
+            size = size.min(self.best.pieces.len()) / 2;
+        }
+        self.attempt.carries_on = false;
+    }
+
+    /// Leaves out steps until none can be. In a chain of which each can be left out once the next is, or once the one before is,
+    /// single ones go in one sweep: so sweeps change their direction.
     fn steps(&mut self) {
         let mut size = self.best.pieces.len() / 2;
-        while size > 0 && !self.is_over {
-            let before = self.best.size.steps;
+        while size > 1 && !self.is_over {
             self.windows(size);
-            size = match self.best.size.steps < before && size == 1 {
-                true => 1,
-                false => size / 2,
-            };
+            size /= 2;
+        }
+        let mut is_forward = false;
+        while size == 1 && !self.is_over {
+            let before = self.best.size.steps;
+            if is_forward {
+                self.singles()
+            } else {
+                self.windows(1)
+            }
+            is_forward = !is_forward;
+            size = usize::from(self.best.size.steps < before);
+        }
+    }
+
+    /// Single ones from the start to the end.
+    fn singles(&mut self) {
+        let mut index = 0;
+        while index < self.best.pieces.len() && !self.is_over {
+            if !self.keep(&|other, _| other != index) {
+                index += 1;
+            }
         }
     }
 
@@ -197,8 +240,10 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             let Some(place) = times.iter().position(|time| *time == index) else { continue };
             let before = place.checked_sub(1).map(|before| times[before]);
             let after = times.get(place + 1).copied();
-            let merged = [after, before].into_iter().flatten().any(|other| self.join(index, other));
-            index = if merged { self.best.pieces.len() } else { index };
+            if [after, before].into_iter().flatten().any(|other| self.join(index, other)) {
+                // The next one may have come into its place.
+                index = (index + 1).min(self.best.pieces.len());
+            }
         }
     }
 
