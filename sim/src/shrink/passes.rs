@@ -11,7 +11,7 @@ use super::measure::{digits, is_odd};
 use super::pieces::{Piece, Pieces};
 use super::{Budget, Found, Progress};
 
-/// A run of more steps is long: single steps of it are left out only after whole stretches.
+/// A run of more steps is long: single steps of it are left out only after whole stretches, and its numbers stay as they are.
 const LONG: usize = 500;
 
 /// A stretch of fewer steps is left out by its single steps.
@@ -43,11 +43,10 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             self.steps();
             self.pauses();
             self.clocks();
-            if self.best.measure() < before && self.best.size.steps > LONG {
-                // Rounder numbers take the most tries, and are for what is left in the end.
-                continue;
+            // Rounder numbers take the most tries by far, and nobody reads those of a run that is still long.
+            if self.best.size.steps <= LONG {
+                self.numbers();
             }
-            self.numbers();
             if self.is_over {
                 return false;
             }
