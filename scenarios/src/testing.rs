@@ -139,7 +139,7 @@ pub fn certify(registry: &Registry, protocol: &str, params: &str, settings: &str
     seeds.map(steps).sum()
 }
 
-/// How many falls are shrunk, at most.
+/// How many falls are shrunk, at most; the shortest.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
     /// Mutants of each property.
@@ -152,6 +152,23 @@ pub struct Sample {
     pub seeds: u64,
     /// Steps of each run: what a try costs.
     pub steps: u64,
+}
+
+/// A run of no more steps is short: no shorter one is looked for.
+const SHORT: u64 = 500;
+
+/// The shortest falls, as steps and seed: as many as are asked for.
+fn shortest(sample: Sample, falls: impl Fn(u64) -> Option<u64>) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    for seed in 0..sample.seeds {
+        found.extend(falls(seed).map(|steps| (steps, seed)));
+        if found.iter().filter(|(steps, _)| *steps <= SHORT).count() >= sample.falls {
+            break;
+        }
+    }
+    found.sort_unstable();
+    found.truncate(sample.falls);
+    found
 }
 
 /// Shrinks falls of a protocol's mutants, and takes each step out of what is left: without it nothing may fall. What came of
@@ -170,20 +187,25 @@ pub fn shrink_minimally(registry: &Registry, protocol: &str, sample: Sample) -> 
         if taken.get(property).is_some_and(|count| *count >= sample.mutants) {
             continue;
         }
-        let falls = |scenario: &Scenario, seed: u64| {
+        let falls = |scenario: &Scenario, seed: u64| -> Option<u64> {
             let setup = Setup { mutants: vec![mutant.name.to_owned()], ..scenario.setup.clone() };
             let step_count_max = scenario.settings.step_count_max.min(sample.steps);
             let settings = Settings { step_count_max, ..scenario.settings.clone() };
             let run = face.simulate(&setup, &settings, Seed::Number(seed)).expect("its mutants are right");
-            !run.violations.is_empty()
+            (!run.violations.is_empty()).then_some(run.steps)
         };
-        let falling = quick.iter().map(|scenario| {
-            let seeds = (0..sample.seeds).filter(|seed| falls(scenario, *seed)).take(sample.falls);
-            (scenario, seeds.collect::<Vec<u64>>())
-        });
-        for (scenario, seeds) in falling.filter(|(_, seeds)| !seeds.is_empty()).take(sample.scenarios) {
+        let mut falling = Vec::new();
+        for scenario in &quick {
+            let shortest = shortest(sample, |seed| falls(scenario, seed));
+            falling.extend(shortest.first().map(|(steps, _)| *steps).map(|steps| (steps, scenario, shortest)));
+            if falling.iter().filter(|(steps, ..)| *steps <= SHORT).count() >= sample.scenarios {
+                break;
+            }
+        }
+        falling.sort_by_key(|(steps, ..)| *steps);
+        for (_, scenario, seeds) in falling.into_iter().take(sample.scenarios) {
             *taken.entry(property).or_default() += 1;
-            shrunk.extend(seeds.into_iter().map(|seed| shrink_one(face, scenario, mutant.name, seed)));
+            shrunk.extend(seeds.into_iter().map(|(_, seed)| shrink_one(face, scenario, mutant.name, seed)));
         }
     }
     shrunk
