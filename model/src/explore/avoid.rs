@@ -48,7 +48,9 @@ pub fn avoidance<P: Protocol>(
     if bounds.clock == Clock::Untimed {
         return Err("clock: without time there is no moment to search from".into());
     }
-    let walker = Walker::from(protocol, bounds, Some(moment))?;
+    let mut walker = Walker::from(protocol, bounds, Some(moment))?;
+    // One step that draws many things may have more ways than all that are to be taken.
+    walker.store.ways_max = states.saturating_mul(WAYS_OF_STATE).max(1);
     let mut search = Avoiding {
         walker,
         property,
@@ -120,7 +122,10 @@ impl<P: Protocol> Avoiding<'_, P> {
                 path.push(Frame { state: edge.target, left, by_time: edge.is_time });
             }
             let bytes = self.walker.store.pool.encoded_bytes();
-            if self.edges.len() > self.limit || self.ways_left == 0 || bytes > self.limit.saturating_mul(BYTES_OF_STATE)
+            if self.edges.len() > self.limit
+                || self.ways_left == 0
+                || self.walker.store.is_cut_short
+                || bytes > self.limit.saturating_mul(BYTES_OF_STATE)
             {
                 return Avoidance::Unknown;
             }

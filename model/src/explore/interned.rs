@@ -165,6 +165,10 @@ pub(super) struct Interned<P: Protocol> {
     pub(super) keeps_names: bool,
     /// Why the bounds do not fit the protocol, once that has shown.
     pub(super) misfit: Option<String>,
+    /// Ways that one step may go, at most; beyond them it is left at those.
+    pub(super) ways_max: usize,
+    /// Whether a step was.
+    pub(super) is_cut_short: bool,
     /// Whether a link may be cut: by a budget, or because one was when the exploration began.
     pub(super) may_cut: bool,
     /// How long a message may take [ns]; `None`: any time.
@@ -315,6 +319,8 @@ impl<P: Protocol> Interned<P> {
             registered: 0,
             keeps_names: false,
             misfit: None,
+            ways_max: usize::MAX,
+            is_cut_short: false,
             claims,
             owed_memo: FxHashMap::default(),
             actions: Vec::new(),

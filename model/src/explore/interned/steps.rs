@@ -40,6 +40,10 @@ impl<P: Protocol> Interned<P> {
             if !odometer.advance() {
                 break;
             }
+            if self.branches.len() - start as usize >= self.ways_max {
+                self.is_cut_short = true;
+                break;
+            }
         }
         depends.slots.sort_unstable();
         depends.slots.dedup();
