@@ -47,6 +47,8 @@ pub(crate) struct Found {
 /// A world under way to a smaller one.
 struct World {
     setup: Setup,
+    /// How many there are with these parameters.
+    nodes: usize,
     settings: Settings,
     seed: Seed,
     run: Run,
@@ -77,7 +79,13 @@ impl Shrinking<'_> {
             shrinking: self,
             wanted,
             tries: 0,
-            world: World { setup: self.setup.clone(), settings: self.settings.clone(), seed: self.seed, run: first },
+            world: World {
+                setup: self.setup.clone(),
+                nodes,
+                settings: self.settings.clone(),
+                seed: self.seed,
+                run: first,
+            },
         };
         search.params()?;
         search.plan()?;
@@ -141,7 +149,7 @@ impl Worlds<'_> {
             _ => Vec::new(),
         };
         for seed in std::iter::once(own).chain(others) {
-            if self.adopt(setup.clone(), self.world.settings.clone(), seed)? {
+            if self.adopt(setup.clone(), described.nodes.len(), self.world.settings.clone(), seed)? {
                 return Ok(true);
             }
         }
@@ -178,13 +186,13 @@ impl Worlds<'_> {
             return Ok(false);
         }
         let settings = Settings { plan: Some(plan), ..self.world.settings.clone() };
-        self.adopt(self.world.setup.clone(), settings, self.world.seed)
+        self.adopt(self.world.setup.clone(), self.world.nodes, settings, self.world.seed)
     }
 
     /// Adopts the world if the same thing goes wrong in it.
-    fn adopt(&mut self, setup: Setup, settings: Settings, seed: Seed) -> Result<bool, String> {
-        let face = self.shrinking.face;
-        let size = Size { nodes: 0, faults: fault_count(&self.world.run.plan), steps: self.world.run.steps as usize };
+    fn adopt(&mut self, setup: Setup, nodes: usize, settings: Settings, seed: Seed) -> Result<bool, String> {
+        let (face, world) = (self.shrinking.face, &self.world);
+        let size = Size { nodes: world.nodes, faults: fault_count(&world.run.plan), steps: world.run.steps as usize };
         if self.tries >= self.shrinking.tries || !self.shrinking.goes_on(self.tries, size) {
             return Ok(false);
         }
@@ -197,7 +205,7 @@ impl Worlds<'_> {
         let signature = face.sign(&setup, &settings, seed, property)?;
         let is_like = signature.is_some_and(|signature| signature.is_like(&self.wanted));
         if is_like {
-            self.world = World { setup, settings, seed, run };
+            self.world = World { setup, nodes, settings, seed, run };
         }
         Ok(is_like)
     }

@@ -495,8 +495,8 @@ impl<P: Protocol> Interned<P> {
     }
 
     #[inline]
-    pub(super) fn flight(&self, id: Id) -> FlightInfo {
-        self.flights[id as usize].expect("an id in flight is a flight's")
+    pub(super) fn flight(&self, id: Id) -> &FlightInfo {
+        self.flights[id as usize].as_ref().expect("an id in flight is a flight's")
     }
 
     /// A flight's message, for output.

@@ -217,7 +217,13 @@ impl Width {
     fn pack(self, cells: &[u32], bytes: &mut Vec<u8>) {
         match self {
             Width::One => bytes.extend(cells.iter().map(|cell| *cell as u8)),
-            Width::Two => bytes.extend(cells.iter().flat_map(|cell| (*cell as u16).to_le_bytes())),
+            Width::Two => {
+                let start = bytes.len();
+                bytes.resize(start + 2 * cells.len(), 0);
+                for (pair, cell) in bytes[start..].as_chunks_mut::<2>().0.iter_mut().zip(cells) {
+                    *pair = (*cell as u16).to_le_bytes();
+                }
+            }
             Width::Varied => cells.iter().for_each(|cell| pack_varied(*cell, bytes)),
         }
     }
@@ -227,7 +233,8 @@ impl Width {
         match self {
             Width::One => cells.extend(packed.iter().map(|byte| u32::from(*byte))),
             Width::Two => {
-                cells.extend(packed.chunks_exact(2).map(|pair| u32::from(u16::from_le_bytes([pair[0], pair[1]]))));
+                let pairs = packed.as_chunks::<2>().0;
+                cells.extend(pairs.iter().map(|pair| u32::from(u16::from_le_bytes(*pair))));
             }
             Width::Varied => unpack_varied(packed, cells),
         }

@@ -36,6 +36,8 @@ pub(super) struct Walker<P: Protocol> {
     least: Work,
     row: Work,
     picks: Vec<Pick>,
+    /// Of the nodes in the row whose options are asked for.
+    phases: Vec<Phase>,
     landings: Landings,
     cells: Cells,
     has_faults: bool,
@@ -159,6 +161,7 @@ impl<P: Protocol> Walker<P> {
             least: Work::default(),
             row: Work::default(),
             picks: Vec::new(),
+            phases: Vec::new(),
             landings: Landings::new(),
         })
     }
@@ -192,6 +195,8 @@ impl<P: Protocol> Walker<P> {
     /// Everything that can happen in the row being worked on.
     pub(super) fn options(&mut self, out: &mut Vec<Pick>) {
         out.clear();
+        self.phases.clear();
+        self.phases.extend(self.store.layout.node_ids().map(|node| self.store.phase(node)));
         self.deliveries(out);
         if self.store.knows_at_once && self.keep_at_once(out) {
             return;
@@ -225,9 +230,10 @@ impl<P: Protocol> Walker<P> {
         Left { losses, duplicates, crashes, pauses }
     }
 
-    fn deliveries(&mut self, out: &mut Vec<Pick>) {
+    fn deliveries(&self, out: &mut Vec<Pick>) {
         let left = self.left();
         let store = &self.store;
+        let keep_ignored = store.bounds.keep_ignored;
         // A copy of a message is looked for only where one of its kin, by the lowest bits, came before.
         let mut kin = 0u64;
         for (at, &flight) in store.work.flights.iter().enumerate() {
@@ -237,8 +243,8 @@ impl<P: Protocol> Walker<P> {
             }
             kin |= bit;
             let info = store.flight(flight);
-            let phase = store.phase(info.to);
-            if phase != Phase::Paused && !(store.bounds.keep_ignored && store.is_ignored(flight)) {
+            let phase = self.phases[info.to.index()];
+            if phase != Phase::Paused && !(keep_ignored && phase == Phase::Up && store.is_ignored(info)) {
                 out.push(Choice::Deliver(flight));
             }
             if left.duplicates > 0 && phase == Phase::Up {
@@ -263,7 +269,7 @@ impl<P: Protocol> Walker<P> {
 
     fn local_options(&mut self, node: NodeId, left: &Left, out: &mut Vec<Pick>) {
         let store = &mut self.store;
-        let phase = store.phase(node);
+        let phase = self.phases[node.index()];
         if phase == Phase::Up {
             if exists::<P::Timer>() {
                 out.extend(store.firings(node).iter().map(|local| Choice::At(node, *local)));
@@ -394,12 +400,16 @@ impl<P: Protocol> Space for Walker<P> {
         if is_fair {
             out.owe(self.store.owed());
         }
+        // Where no pick was taken yet, nothing has changed.
+        let mut is_changed = false;
         'picks: for pick in &picks {
             if is_fair {
                 out.act(self.store.action_of(pick));
             }
             loop {
-                self.store.reset(&from);
+                if std::mem::replace(&mut is_changed, true) {
+                    self.store.reset(&from);
+                }
                 self.take(pick);
                 if !self.was_ignored(pick, &from) {
                     self.land(out);
@@ -431,6 +441,7 @@ impl<P: Protocol> Space for Walker<P> {
             least: Work::default(),
             row: Work::default(),
             picks: Vec::new(),
+            phases: Vec::new(),
             landings: Landings::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! What a search for a run without the fall may cost: states, and the bytes of what is in them.
+//! What a search for a run without the fall may cost: states, the bytes of what is in them, and the ways between them.
 
 use seedbed_model::explore::{Avoidance, Bounds, Moment, Pace, avoidance};
 use seedbed_model::{
@@ -6,10 +6,12 @@ use seedbed_model::{
     Span, Watch,
 };
 
-/// It counts to ten, which is forbidden, and carries what it has no use for.
+/// It counts to ten, which is forbidden, carries what it has no use for, and tosses coins that it does not look at.
 #[derive(Debug, Clone)]
 struct Burdened {
     bytes: usize,
+    /// In each step.
+    coins: u32,
 }
 
 const COUNT_MAX: u8 = 10;
@@ -39,6 +41,9 @@ impl Protocol for Burdened {
     }
 
     fn step(&self, state: &mut Vec<u8>, _: Input<Self>, cx: &mut Context<'_, Self>) {
+        for _ in 0..self.coins {
+            let _ = cx.choose(2);
+        }
         state[0] += 1;
         cx.observe(state[0]);
         cx.set(Tick, Span::ticks(1));
@@ -55,22 +60,33 @@ impl Protocol for Burdened {
     }
 }
 
-fn searched(bytes: usize, states: usize) -> (Avoidance, usize) {
-    let protocol = Burdened { bytes };
+fn searched(protocol: &Burdened, states: usize) -> (Avoidance, usize) {
     let steps = vec![ExactStep::of(Choice::At(NodeId(0), Local::Start))];
     let script = ExactScript { untimed: false, clocks: Vec::new(), steps };
-    let moment = Moment::after(&protocol, script, Pace::default()).expect("it starts");
-    avoidance(&protocol, &Bounds::default(), &moment, "below-ten", states).expect("the bounds fit")
+    let moment = Moment::after(protocol, script, Pace::default()).expect("it starts");
+    avoidance(protocol, &Bounds::default(), &moment, "below-ten", states).expect("the bounds fit")
+}
+
+fn carrying(bytes: usize) -> Burdened {
+    Burdened { bytes, coins: 0 }
 }
 
 #[test]
 fn a_search_ends_where_its_states_or_their_bytes_do() {
-    let (found, needed) = searched(1, 1_000);
+    let (found, needed) = searched(&carrying(1), 1_000);
     assert_eq!(found, Avoidance::Unavoidable);
-    assert_eq!(searched(1, needed).0, Avoidance::Unavoidable, "{needed} states are all");
-    assert_eq!(searched(1, needed - 2).0, Avoidance::Unknown, "one more than the budget may be met");
-    assert_eq!(searched(1_000, needed).0, Avoidance::Unavoidable, "a kilobyte for each state is within it");
-    let (found, seen) = searched(100_000, needed);
+    assert_eq!(searched(&carrying(1), needed).0, Avoidance::Unavoidable, "{needed} states are all");
+    assert_eq!(searched(&carrying(1), needed - 2).0, Avoidance::Unknown, "one more than the budget may be met");
+    assert_eq!(searched(&carrying(1_000), needed).0, Avoidance::Unavoidable, "a kilobyte for each state is within it");
+    let (found, seen) = searched(&carrying(100_000), needed);
     assert_eq!(found, Avoidance::Unknown);
     assert!(seen < needed, "{seen} of {needed} states, their bytes being too many");
+}
+
+#[test]
+fn a_step_of_more_ways_than_may_be_taken_is_given_up() {
+    let tossing = |coins| Burdened { bytes: 1, coins };
+    assert_eq!(searched(&tossing(3), 1_000).0, Avoidance::Unavoidable, "eight ways of each step are few");
+    // To go all of them would take years.
+    assert_eq!(searched(&tossing(40), 1_000).0, Avoidance::Unknown);
 }

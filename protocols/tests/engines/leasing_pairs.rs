@@ -78,8 +78,9 @@ impl Table {
     }
 
     fn add(&mut self, bound: &Bound, params: &Params) {
-        let Bounds { tag_max, losses, delay, .. } = bound.bounds;
-        assert_eq!((tag_max, losses, delay, params.log), (None, 0, Some(0), 1), "{}", bound.name);
+        let Bounds { tag_max, depth, losses, delay, .. } = bound.bounds;
+        assert_eq!((tag_max, depth), (None, None), "{} is whole", bound.name);
+        assert_eq!((losses, delay, params.log), (0, Some(0), 1), "{}", bound.name);
         assert!(!bound.claims.is_empty(), "no mutant is said to fall at {}", bound.name);
         let rows: Vec<usize> = (0..ROWS.len()).filter(|row| ROWS[*row].is_in(params)).collect();
         let pairs = rows.iter().flat_map(|a| rows.iter().filter(move |b| a < b).map(move |b| (*a, *b)));

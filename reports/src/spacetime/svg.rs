@@ -8,7 +8,9 @@ use crate::number;
 use crate::svg::{escaped, shortened};
 
 /// All in pixels.
-const LANE: usize = 250;
+/// Lanes share this, each at least and at most so wide: the fewer there are, the more of their steps' words is shown.
+const LANES: usize = 1140;
+const LANE: std::ops::RangeInclusive<usize> = 250..=570;
 const ROW: usize = 24;
 const LEFT: usize = 190;
 const TOP: usize = 64;
@@ -16,8 +18,8 @@ const TOP: usize = 64;
 const BAR_STEP: usize = 7;
 /// Beyond so many side by side, bars share a place.
 const BAR_COUNT_MAX: usize = 8;
-/// Letters of a step's words that are shown; the whole is told by a tooltip.
-const LETTERS: usize = 34;
+/// A letter takes about so much. Of a step's words as many are shown as fit before the next lane; the whole is told by a tooltip.
+const LETTER: usize = 7;
 
 /// The styles that the picture needs.
 pub const STYLE: &str = "
@@ -41,7 +43,7 @@ pub const STYLE: &str = "
 /// The picture.
 pub fn svg(picture: &Picture<'_>) -> String {
     let scene = scene(picture);
-    let width = LEFT + picture.names.len() * LANE + 40;
+    let width = LEFT + picture.names.len() * lane_width(picture) + 40;
     let height = TOP + picture.steps.len() * ROW + 20;
     let mut text = String::new();
     let _ = write!(
@@ -63,8 +65,12 @@ pub fn svg(picture: &Picture<'_>) -> String {
     text
 }
 
-fn x(lane: usize) -> usize {
-    LEFT + lane * LANE + 20
+fn lane_width(picture: &Picture<'_>) -> usize {
+    (LANES / picture.names.len().max(1)).clamp(*LANE.start(), *LANE.end())
+}
+
+fn x(picture: &Picture<'_>, lane: usize) -> usize {
+    LEFT + lane * lane_width(picture) + 20
 }
 
 fn y(row: usize) -> usize {
@@ -80,7 +86,7 @@ fn marks(picture: &Picture<'_>, width: usize, text: &mut String) {
 
 fn lanes(picture: &Picture<'_>, height: usize, text: &mut String) {
     for (lane, name) in picture.names.iter().enumerate() {
-        let (at, bottom) = (x(lane), height - 10);
+        let (at, bottom) = (x(picture, lane), height - 10);
         let _ = writeln!(
             text,
             "<text class=\"st-name\" x=\"{at}\" y=\"30\" text-anchor=\"middle\">{}</text>\
@@ -98,9 +104,9 @@ fn band(picture: &Picture<'_>, band: &Stretch, text: &mut String) {
     };
     // A link's band lies beside the receiver's lane, on the side of the sender.
     let left = match band.other {
-        Some(other) if other < band.lane => x(band.lane) - 16,
-        Some(_) => x(band.lane) + 8,
-        None => x(band.lane) - 7,
+        Some(other) if other < band.lane => x(picture, band.lane) - 16,
+        Some(_) => x(picture, band.lane) + 8,
+        None => x(picture, band.lane) - 7,
     };
     let width = if band.other.is_some() { 8 } else { 14 };
     let _ = writeln!(
@@ -126,7 +132,7 @@ fn bars(picture: &Picture<'_>, scene: &Scene, text: &mut String) {
             Some(end) => *end = (*end).max(to),
             None => ends.push(to),
         }
-        let left = x(bar.lane).saturating_sub(14 + place * BAR_STEP);
+        let left = x(picture, bar.lane).saturating_sub(14 + place * BAR_STEP);
         let _ = writeln!(
             text,
             "<rect class=\"st-bar\" x=\"{left}\" y=\"{}\" width=\"4\" height=\"{}\" rx=\"2\"><title>{} is set</title></rect>",
@@ -139,7 +145,7 @@ fn bars(picture: &Picture<'_>, scene: &Scene, text: &mut String) {
 
 fn message(picture: &Picture<'_>, arrow: &Arrow, text: &mut String) {
     let last = picture.steps.len();
-    let (from, to) = (x(arrow.from), x(arrow.to));
+    let (from, to) = (x(picture, arrow.from), x(picture, arrow.to));
     let top = arrow.sent.map_or(TOP - 8, y);
     let bottom = arrow.arrived.map_or(y(last.saturating_sub(1)) + ROW / 2, y);
     // What never arrives ends on the way, and not at the lane of a node in between.
@@ -181,6 +187,7 @@ fn name<'a>(picture: &'a Picture<'_>, lane: usize) -> &'a str {
 
 fn rows(picture: &Picture<'_>, text: &mut String) {
     let decimals = number::decimals(picture.steps.iter().map(|step| step.at_ns));
+    let letters = (lane_width(picture) - 12) / LETTER;
     for (row, step) in picture.steps.iter().enumerate() {
         let at = y(row);
         let lane = step.node.map(usize::from).filter(|lane| *lane < picture.names.len());
@@ -200,8 +207,12 @@ fn rows(picture: &Picture<'_>, text: &mut String) {
         );
         let place = match lane {
             Some(lane) => {
-                let _ = write!(text, "<circle class=\"st-step{culprit}\" cx=\"{}\" cy=\"{at}\" r=\"4\"/>", x(lane));
-                x(lane) + 9
+                let _ = write!(
+                    text,
+                    "<circle class=\"st-step{culprit}\" cx=\"{}\" cy=\"{at}\" r=\"4\"/>",
+                    x(picture, lane)
+                );
+                x(picture, lane) + 9
             }
             None => LEFT - 62,
         };
@@ -209,7 +220,7 @@ fn rows(picture: &Picture<'_>, text: &mut String) {
             text,
             "<text class=\"st-what\" x=\"{place}\" y=\"{}\">{}</text></g>",
             at + 4,
-            escaped(&shortened(what, LETTERS))
+            escaped(&shortened(what, letters))
         );
     }
 }

@@ -36,12 +36,20 @@ fn runs_of_shipped_scenarios_replay_exactly() {
 }
 
 /// Of every protocol, on two threads: each takes the next.
+#[expect(clippy::print_stderr, reason = "it takes minutes, and whoever has the output shown sees how far it is")]
 fn shrunk(sample: Sample) -> Vec<String> {
     let registry = shipped();
     let names = Mutex::new(registry.names().into_iter());
     let shrink = || {
         let next = || names.lock().unwrap().next();
-        std::iter::from_fn(next).flat_map(|protocol| testing::shrink_minimally(&registry, protocol, sample)).collect()
+        let mut shrunk = Vec::new();
+        for protocol in std::iter::from_fn(next) {
+            testing::shrink_minimally(&registry, protocol, sample, &mut |what| {
+                eprintln!("{what}");
+                shrunk.push(what);
+            });
+        }
+        shrunk
     };
     std::thread::scope(|scope| {
         let other = scope.spawn(shrink);
@@ -60,13 +68,13 @@ fn a_fall_of_each_property_shrinks_to_a_minimal_run() {
 #[test]
 #[ignore = "shrinks a run of each mutant: minutes: .ci/run --full, in its step sweeps"]
 fn a_fall_of_each_mutant_shrinks_to_a_minimal_run() {
-    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: 1, falls: 1, seeds: 60, steps: u64::MAX });
+    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: 1, falls: 1, seeds: 60, steps: 10_000 });
     assert!(shrunk.len() > 50, "{shrunk:#?}");
 }
 
 #[test]
 #[ignore = "shrinks some hundred runs: minutes: .ci/run --full, in its step sweeps"]
 fn falls_of_each_mutant_in_every_scenario_shrink_to_minimal_runs() {
-    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: usize::MAX, falls: 3, seeds: 60, steps: u64::MAX });
+    let shrunk = shrunk(Sample { mutants: usize::MAX, scenarios: usize::MAX, falls: 3, seeds: 60, steps: 10_000 });
     assert!(shrunk.len() > 50, "{shrunk:#?}");
 }

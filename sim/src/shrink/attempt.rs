@@ -142,6 +142,9 @@ impl<'a, P: Protocol> Attempt<'a, P> {
 
     /// Lets time pass, if it may.
     fn elapse(&self, play: &mut Play<P>, id: u32, span: Span) -> bool {
+        if self.limits.is_some_and(|limits| !limits.are_up(&play.playback)) {
+            return false;
+        }
         let until = play.playback.world.driver.now + span.0;
         while let Some(limits) = self.limits.filter(|limits| !limits.allow(&play.playback, play.until(until))) {
             if !self.carries_on || !self.carry_on(play, limits) || !play.playback.world.violations.is_empty() {

@@ -1,7 +1,8 @@
 //! What the world of a run promised, as far as the run shows it.
 //!
 //! Leaving out the step that tells a node of its timer, or delivers a message, makes a world that is slower or loses more
-//! than the one that was asked about: its falls would prove nothing. So a shrunk run keeps to what the first one did.
+//! than the one that was asked about: its falls would prove nothing. So does leaving out the start of a node, where it is claimed
+//! that things go well once the last fault is healed. So a shrunk run keeps to what the first one did.
 
 use std::collections::VecDeque;
 
@@ -19,15 +20,23 @@ pub struct Limits {
     pub sync: Span,
     /// Whether messages may be lost before the last fault is healed. Afterwards none is.
     pub loses: bool,
+    /// So many nodes at most take no inputs while time passes after the last fault is healed.
+    pub down: usize,
 }
 
 impl Limits {
     /// Whether `span` may pass now.
     pub(crate) fn allow<P: Protocol>(&self, playback: &Playback<P>, span: Span) -> bool {
         let seen = waits(playback, playback.world.driver.now + span.0);
-        seen.lateness <= self.lateness
+        self.are_up(playback)
+            && seen.lateness <= self.lateness
             && seen.sync <= self.sync
             && (self.may_lose(playback) || seen.delay <= self.delay)
+    }
+
+    /// Whether as many nodes take inputs as must for time to pass.
+    pub(crate) fn are_up<P: Protocol>(&self, playback: &Playback<P>) -> bool {
+        down(playback) <= self.down
     }
 
     fn may_lose<P: Protocol>(&self, playback: &Playback<P>) -> bool {
@@ -93,7 +102,15 @@ fn waits<P: Protocol>(playback: &Playback<P>, until: u64) -> Limits {
             Owed::Message { sent, .. } => delay = until.saturating_sub(sent).max(delay),
         }
     }
-    Limits { lateness: Span(lateness), delay: Span(delay), sync: Span(sync), loses: false }
+    Limits { lateness: Span(lateness), delay: Span(delay), sync: Span(sync), ..Limits::default() }
+}
+
+/// How many nodes take no inputs, if the last fault is healed.
+fn down<P: Protocol>(playback: &Playback<P>) -> usize {
+    match playback.healed_at {
+        Some(_) => playback.world.hosts.iter().filter(|host| host.phase != Phase::Up).count(),
+        None => 0,
+    }
 }
 
 /// Reads the promises off a run as it happens.
@@ -122,6 +139,7 @@ impl Observed {
             limits.lateness = limits.lateness.max(seen.lateness);
             limits.delay = limits.delay.max(seen.delay);
             limits.sync = limits.sync.max(seen.sync);
+            limits.down = limits.down.max(down(playback));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs as exact scripts, and what is left of those that fall.
 
 use crate::common::{Probe, everything, hostile, steady};
-use seedbed_model::{Choice, ExactScript, ExactStep, Move, NodeClock, Span, replay_exact};
+use seedbed_model::{Choice, ExactScript, ExactStep, Move, NodeClock, Protocol, Span, replay_exact};
 use seedbed_sim::shrink::{Budget, Shrunk, needless, shrink};
 use seedbed_sim::{Run, Seed, Settings, record, signature};
 
@@ -86,6 +86,7 @@ fn a_fall_of_progress_keeps_what_the_world_promised() {
     assert!(shrunk.is_minimal);
     assert!(shrunk.script.steps.iter().any(|step| step.what == Move::Healed));
     assert_eq!(shrunk.limits.lateness, Span::ZERO);
+    assert_eq!(shrunk.after.nodes, probe.nodes().len(), "nor because nobody was there: {:#?}", shrunk.script);
     let waits = shrunk.script.steps.iter().rev().find_map(|step| match step.choice() {
         Some(Choice::Elapse(span)) => Some(*span),
         _ => None,

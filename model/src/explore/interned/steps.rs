@@ -17,14 +17,11 @@ impl<P: Protocol> Interned<P> {
         start + self.odometer.pick(len as usize) as u32
     }
 
-    /// Whether the delivery of the message is known to change nothing, from its receiver's core alone.
+    /// Whether the delivery of the message to a node that is up is known to change nothing, from its receiver's core alone.
     #[inline]
-    pub(in crate::explore) fn is_ignored(&self, flight: Id) -> bool {
-        let FlightInfo { from, to, local, .. } = self.flight(flight);
+    pub(in crate::explore) fn is_ignored(&self, flight: &FlightInfo) -> bool {
         let work = &self.work;
-        self.ignored.has(local, |at| work.fixed[usize::from(at)])
-            && self.phase(to) == Phase::Up
-            && !self.is_cut(from, to)
+        self.ignored.has(flight.local, |at| work.fixed[usize::from(at)]) && !self.is_cut(flight.from, flight.to)
     }
 
     #[cold]
