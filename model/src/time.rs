@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::Hash;
 use std::str::FromStr;
 
+use derive_where::derive_where;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::canonical::{Canonical, Decoder, Encoder, Malformed, Renaming};
@@ -349,61 +352,93 @@ impl ClockBound {
 ///
 /// A timer is armed while its end lies ahead; at its end it *lapses*, and stays here as *due* until its firing is
 /// delivered or it is set or cancelled. There is no order on timers.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone)]
+#[derive_where(Debug, PartialEq, Eq, PartialOrd, Ord, Hash; T)]
 pub struct Timers<T: Ord> {
     ends: BTreeMap<T, u64>,
+    /// The same, once there are many: a node of thousands asks for hundreds of them in each step. It is never iterated.
+    #[derive_where(skip)]
+    index: Option<FxHashMap<T, u64>>,
 }
+
+/// A node of no more timers has no index of them.
+const FEW: usize = 64;
 
 impl<T: Ord> Default for Timers<T> {
     fn default() -> Self {
-        Timers { ends: BTreeMap::new() }
+        Timers { ends: BTreeMap::new(), index: None }
     }
 }
 
-impl<T: Ord + Clone> Timers<T> {
+impl<T: Ord + Clone + Hash> Timers<T> {
+    fn of(ends: BTreeMap<T, u64>) -> Self {
+        let mut timers = Timers { ends, index: None };
+        timers.reindex();
+        timers
+    }
+
+    fn reindex(&mut self) {
+        let is_many = self.ends.len() > FEW;
+        self.index = is_many.then(|| self.ends.iter().map(|(timer, end)| (timer.clone(), *end)).collect());
+    }
+
+    fn remove(&mut self, timer: &T) {
+        if let Some(index) = &mut self.index {
+            index.remove(timer);
+        }
+        self.ends.remove(timer);
+    }
+
     /// Whether `timer` was set and its end lies ahead.
     #[inline]
     pub fn is_armed(&self, timer: &T, now: u64) -> bool {
-        self.ends.get(timer).is_some_and(|end| *end > now)
+        self.end(timer).is_some_and(|end| end > now)
     }
 
     /// Whether `timer` has lapsed and its firing is still to be delivered.
     pub fn is_due(&self, timer: &T, now: u64) -> bool {
-        self.ends.get(timer).is_some_and(|end| *end <= now)
+        self.end(timer).is_some_and(|end| end <= now)
     }
 
     /// When `timer` ends or ended.
+    #[inline]
     pub fn end(&self, timer: &T) -> Option<u64> {
-        self.ends.get(timer).copied()
+        match &self.index {
+            Some(index) => index.get(timer).copied(),
+            None => self.ends.get(timer).copied(),
+        }
     }
 
     /// Sets `timer` to end at `end`, discarding a firing not yet delivered.
     pub fn set(&mut self, timer: T, end: u64) {
+        if let Some(index) = &mut self.index {
+            index.insert(timer.clone(), end);
+        }
         self.ends.insert(timer, end);
+        if self.index.is_none() {
+            self.reindex();
+        }
     }
 
     /// `to` ends when `from` ends; an unarmed `from` leaves `to` unarmed. The new end, if any.
     pub fn copy(&mut self, from: &T, to: &T, now: u64) -> Option<u64> {
-        match self.ends.get(from).copied().filter(|end| *end > now) {
-            Some(end) => {
-                self.ends.insert(to.clone(), end);
-                Some(end)
-            }
-            None => {
-                self.ends.remove(to);
-                None
-            }
+        let end = self.end(from).filter(|end| *end > now);
+        match end {
+            Some(end) => self.set(to.clone(), end),
+            None => self.remove(to),
         }
+        end
     }
 
     /// Unarms `timer`, discarding a firing not yet delivered.
     pub fn cancel(&mut self, timer: &T) {
-        self.ends.remove(timer);
+        self.remove(timer);
     }
 
     /// Unarms all.
     pub fn clear(&mut self) {
         self.ends.clear();
+        self.index = None;
     }
 
     /// Every timer here with its end, in the order of their names.
@@ -427,31 +462,55 @@ impl<T: Ord + Clone> Timers<T> {
                 }
             }
         }
+        self.reindex();
         lapsed
     }
 }
 
-impl<T: Canonical + Ord> Canonical for Timers<T> {
+impl<T: Canonical + Ord + Clone + Hash> Canonical for Timers<T> {
     fn encode(&self, out: &mut Encoder) {
         self.ends.encode(out);
     }
     fn decode(input: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        BTreeMap::decode(input).map(|ends| Timers { ends })
+        BTreeMap::decode(input).map(Timers::of)
     }
     fn write(&self, out: &mut TextWriter<'_>) {
         self.ends.write(out);
     }
     fn read(input: &mut TextReader<'_>) -> Result<Self, Unreadable> {
-        BTreeMap::read(input).map(|ends| Timers { ends })
+        BTreeMap::read(input).map(Timers::of)
     }
     fn rename(&mut self, names: &mut dyn Renaming) {
         self.ends.rename(names);
+        self.reindex();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// However many there were and are, what is told of them is the same.
+    #[test]
+    fn many_timers_are_like_few() {
+        let mut timers = Timers::default();
+        let count = 3 * FEW as u32;
+        (0..count).for_each(|timer| timers.set(timer, u64::from(timer) + 1));
+        timers.copy(&5, &count, 0);
+        timers.copy(&5, &6, 6);
+        timers.cancel(&7);
+        let mut few: BTreeMap<u32, u64> = (0..count).map(|timer| (timer, u64::from(timer) + 1)).collect();
+        few.extend([(count, 6)]);
+        few.retain(|timer, _| ![6, 7].contains(timer));
+        assert!((0..=count).all(|timer| timers.end(&timer) == few.get(&timer).copied()));
+        assert_eq!(timers.elapse(Span(10)), [0, 1, 2, 3, 4, 5, 8, 9, count]);
+        assert!(timers.is_due(&9, 0) && timers.is_armed(&10, 0));
+        (10..count).for_each(|timer| timers.cancel(&timer));
+        let left: Timers<u32> = crate::canonical::decoding(&crate::canonical::encoding(&timers)).unwrap();
+        assert_eq!(left, timers, "with an index and without");
+        timers.clear();
+        assert!(timers.is_empty() && !timers.is_due(&9, 0));
+    }
 
     #[test]
     fn spans_are_exact_and_print_as_they_read() {

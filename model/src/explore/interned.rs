@@ -650,7 +650,7 @@ struct Around<'a, T: Ord> {
     odometer: &'a mut Odometer,
 }
 
-impl<T: Ord + Clone> Surroundings<T> for Around<'_, T> {
+impl<T: Ord + Clone + std::hash::Hash> Surroundings<T> for Around<'_, T> {
     fn is_armed(&mut self, timer: &T) -> bool {
         if !self.asked.contains(timer) {
             self.asked.push(timer.clone());

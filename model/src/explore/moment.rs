@@ -160,7 +160,7 @@ impl<P: Protocol> Moment<P> {
 }
 
 /// The ends as they lie ahead of `now`; those that have passed at 0, if they are wanted.
-fn relative<T: Ord + Clone>(timers: &Timers<T>, now: u64, with_due: bool) -> Timers<T> {
+fn relative<T: Ord + Clone + std::hash::Hash>(timers: &Timers<T>, now: u64, with_due: bool) -> Timers<T> {
     let mut ahead = Timers::default();
     for (timer, end) in timers.iter().filter(|(_, end)| with_due || *end > now) {
         ahead.set(timer.clone(), end.saturating_sub(now));

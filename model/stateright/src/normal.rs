@@ -123,7 +123,7 @@ impl<P: Protocol> World<P> {
     }
 }
 
-fn since<T: Ord + Clone>(timers: &Timers<T>, now: u64) -> Timers<T> {
+fn since<T: Ord + Clone + std::hash::Hash>(timers: &Timers<T>, now: u64) -> Timers<T> {
     let mut shifted = Timers::default();
     for (timer, end) in timers.iter() {
         shifted.set(timer.clone(), end.saturating_sub(now));

@@ -183,7 +183,7 @@ struct Around<'a, T: Ord> {
     answers: Vec<u32>,
 }
 
-impl<T: Ord + Clone> Surroundings<T> for Around<'_, T> {
+impl<T: Ord + Clone + std::hash::Hash> Surroundings<T> for Around<'_, T> {
     fn is_armed(&mut self, timer: &T) -> bool {
         self.timers.is_armed(timer, self.now)
     }

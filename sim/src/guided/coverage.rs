@@ -83,7 +83,13 @@ impl Watcher {
         hash(armed ^ u64::from(node.0) << 48, self.encoder.bytes())
     }
 
-    fn armed<T: Canonical + Ord + Clone>(&mut self, node: NodeId, phase: Phase, timers: &Timers<T>, now: u64) -> u64 {
+    fn armed<T: Canonical + Ord + Clone + std::hash::Hash>(
+        &mut self,
+        node: NodeId,
+        phase: Phase,
+        timers: &Timers<T>,
+        now: u64,
+    ) -> u64 {
         self.encoder.clear();
         for (timer, _) in timers.iter().filter(|(_, end)| *end > now) {
             timer.encode(&mut self.encoder);
