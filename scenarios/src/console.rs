@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::exit::BadInput;
 
@@ -62,15 +62,25 @@ impl Meters {
     pub(crate) fn meter(&self, what: &str, total: Option<u64>) -> Meter {
         let bar = self.bars.add(ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()));
         let template = match total {
-            Some(_) => "{prefix} {bar:24} {human_pos} of {human_len}, {per_sec}, {eta} left {msg}",
-            None => "{prefix} {spinner} {human_pos}, {per_sec} {msg}",
+            Some(_) => "{prefix} {bar:24} {human_pos} of {human_len}, {rate}, {eta} left {msg}",
+            None => "{prefix} {spinner} {human_pos}, {rate} {msg}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("rate", rate));
         }
         bar.set_prefix(what.to_owned());
         Meter { bar }
     }
+}
+
+/// How much is done in a second: as a whole number, where one says enough.
+fn rate(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    let each_second = state.per_sec();
+    // What a line of progress cannot take is not shown.
+    let _ = match each_second {
+        0.0..10.0 => write!(out, "{each_second:.1}/s"),
+        _ => write!(out, "{}/s", HumanCount(each_second as u64)),
+    };
 }
 
 /// Progress with a rate and what is left; drawn on a terminal alone, and gone at the end.

@@ -249,7 +249,8 @@ fn shrink_one(face: &dyn Face, scenario: &Scenario, mutant: &str, seed: u64) -> 
     minimal(&what, before, &shrunken, tries)
 }
 
-/// The mutant's counterexample at a quick bound that claims it; `None` if the bound is none.
+/// The mutant's counterexample at a quick bound that claims it; `None` if the bound is none, or what falls there falls in all that
+/// may come, and not in one run.
 fn shrink_counterexample(face: &dyn Face, bound: &Bound, mutant: &str) -> Option<String> {
     if bound.class != Class::Quick || !bound.claims.iter().any(|claimed| claimed == mutant) {
         return None;
@@ -259,9 +260,12 @@ fn shrink_counterexample(face: &dyn Face, bound: &Bound, mutant: &str) -> Option
     let bounds = library::full_bounds(&bound.bounds).unwrap_or_else(|why| panic!("{what}: {why}"));
     let (strategy, aids) = (Strategy::default(), Aids::default());
     let found = face.explore(&setup, &bounds, Engine::Seedbed, &strategy, aids, &mut |_| true);
-    let script = found.unwrap_or_else(|why| panic!("{what}: {why}")).counterexample?.script;
+    let shown = found.unwrap_or_else(|why| panic!("{what}: {why}")).counterexample?;
+    if shown.exact.violations.is_empty() {
+        return None;
+    }
     let budget = Budget { tries: TRIES, watch: &mut |_| true };
-    let shrunken = face.shrink_script(&setup, &script, budget).unwrap_or_else(|why| panic!("{what}: {why}"));
+    let shrunken = face.shrink_script(&setup, &shown.script, budget).unwrap_or_else(|why| panic!("{what}: {why}"));
     Some(minimal(&what, shrunken.before, &shrunken, shrunken.tries))
 }
 

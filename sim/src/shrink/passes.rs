@@ -14,6 +14,9 @@ use super::{Budget, Found, Progress};
 /// A run of more steps is long: single steps of it are left out only after whole stretches, and its numbers stay as they are.
 const LONG: usize = 500;
 
+/// Rounder numbers get at most the budget divided by this.
+const ROUNDING_PART: u64 = 4;
+
 /// A stretch of fewer steps is left out by its single steps.
 const STRETCH_MIN: usize = 4;
 
@@ -23,12 +26,14 @@ pub(crate) struct Search<'a, 'b, 'c, P: Protocol> {
     best: Found<P>,
     budget: &'b mut Budget<'c>,
     tries: u64,
+    /// Of them, those for rounder numbers.
+    rounding: u64,
     is_over: bool,
 }
 
 impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     pub(crate) fn new(attempt: Attempt<'a, P>, best: Found<P>, budget: &'b mut Budget<'c>) -> Self {
-        Search { attempt, best, budget, tries: 0, is_over: false }
+        Search { attempt, best, budget, tries: 0, rounding: 0, is_over: false }
     }
 
     /// Whether the end is 1-minimal; otherwise the budget ran out.
@@ -277,11 +282,16 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
         }
     }
 
+    /// Numbers have many rounder ones, and that a run is 1-minimal does not hang on them: they get a part of the budget.
     fn numbers(&mut self) {
         for index in (0..self.best.pieces.len()).rev() {
             // What comes before stays in place unless the run gets shorter; then there is another round.
             let Some(piece) = self.best.pieces.get(index).map(Rc::clone) else { continue };
             for changed in simpler(&piece) {
+                if self.rounding >= self.budget.tries / ROUNDING_PART {
+                    return;
+                }
+                self.rounding += 1;
                 if self.change(index, changed) {
                     break;
                 }
