@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use derive_where::derive_where;
 
+use crate::Local;
+use crate::canonical::{self, Canonical, Encoder};
 use crate::name::NodeId;
 use crate::plain::{Driver, Envelope, Plain};
 use crate::property::{Kind, Violation};
@@ -11,7 +13,6 @@ use crate::protocol::{Effect, Protocol};
 use crate::time::{ClockBound, Span, Stamp};
 use crate::trace::{self, TraceStep};
 use crate::world::{self, Choice, Named, Refused};
-use crate::{Local, canonical};
 
 /// One scripted choice.
 #[derive(seedbed_derive::Canonical)]
@@ -203,11 +204,12 @@ pub fn replay<P: Protocol>(protocol: &P, script: &Script<P>) -> Replayed {
             break;
         }
         let effects = std::mem::take(&mut world.driver.effects);
-        let mut bytes = canonical::encoding(&step.choice);
+        let mut out = Encoder::whole();
+        step.choice.encode(&mut out);
         for (node, effect) in &effects {
-            trace::encode_effect(*node, effect, &mut bytes);
+            trace::encode_effect(*node, effect, &mut out);
         }
-        replayed.digest = canonical::hash(replayed.digest, &bytes);
+        replayed.digest = canonical::hash(replayed.digest, out.bytes());
         replayed.trace.push(TraceStep::of(&names, index as u64 + 1, world.driver.now, &step.choice, &effects));
     }
     let eventual = protocol.properties().into_iter().filter(|property| property.kind == Kind::Eventually);

@@ -246,50 +246,48 @@ pub fn describe_effect<P: Protocol>(names: &[String], node: Option<NodeId>, effe
 }
 
 /// Appends the canonical encoding of an effect at a node: what digests are taken over.
-pub fn encode_effect<P: Protocol>(node: NodeId, effect: &Effect<P>, bytes: &mut Vec<u8>) {
-    let mut out = Encoder::whole();
-    node.encode(&mut out);
+pub fn encode_effect<P: Protocol>(node: NodeId, effect: &Effect<P>, out: &mut Encoder) {
+    node.encode(out);
     match effect {
         Effect::Send { to, message, .. } => {
             out.byte(0);
-            to.encode(&mut out);
-            message.encode(&mut out);
+            to.encode(out);
+            message.encode(out);
         }
         Effect::Persist { stream, record } => {
             out.byte(1);
-            stream.encode(&mut out);
-            record.encode(&mut out);
+            stream.encode(out);
+            record.encode(out);
         }
         Effect::Set { timer, span } => {
             out.byte(2);
-            timer.encode(&mut out);
-            span.encode(&mut out);
+            timer.encode(out);
+            span.encode(out);
         }
         Effect::Copy { to, from } => {
             out.byte(3);
-            to.encode(&mut out);
-            from.encode(&mut out);
+            to.encode(out);
+            from.encode(out);
         }
         Effect::Cancel(timer) => {
             out.byte(4);
-            timer.encode(&mut out);
+            timer.encode(out);
         }
         Effect::Unarm => out.byte(5),
         Effect::Happened(event) => {
             out.byte(6);
-            event.encode(&mut out);
+            event.encode(out);
         }
         Effect::RespondAfter { op, answer, .. } => {
             out.byte(7);
-            op.encode(&mut out);
-            answer.encode(&mut out);
+            op.encode(out);
+            answer.encode(out);
         }
         Effect::Mark(what) => {
             out.byte(8);
-            (*what).to_owned().encode(&mut out);
+            (*what).to_owned().encode(out);
         }
     }
-    bytes.extend_from_slice(out.bytes());
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use seedbed_model::trace::{describe_choice, encode_effect};
-use seedbed_model::{Effect, Named, NodeId, Protocol, decoding, encoding, hash};
+use seedbed_model::{Canonical, Effect, Encoder, Named, NodeId, Protocol, decoding, encoding, hash};
 
 use crate::run::simulate;
 use crate::seed::Seed;
@@ -86,6 +86,8 @@ struct Blocks {
     /// Of the block under way.
     hash: u64,
     count: u64,
+    /// Where an entry is written to be hashed.
+    encoder: Encoder,
 }
 
 impl Blocks {
@@ -97,7 +99,10 @@ impl Blocks {
 
 impl<P: Protocol> Tracer<P> for Blocks {
     fn step(&mut self, at_ns: u64, _: u64, choice: &Named<P>, answers: &[u32], effects: &[(NodeId, Effect<P>)]) {
-        self.hash = hash(self.hash, &encoding(choice)) ^ rest(at_ns, answers, effects).rotate_left(1);
+        self.encoder.clear();
+        choice.encode(&mut self.encoder);
+        encode_rest(at_ns, answers, effects, &mut self.encoder);
+        self.hash = hash(self.hash, self.encoder.bytes());
         self.count += 1;
         if self.count.is_multiple_of(BLOCK_COUNT) {
             self.hashes.push(self.hash);
@@ -132,12 +137,18 @@ impl Log {
 }
 
 /// Everything of a step but its choice.
+fn encode_rest<P: Protocol>(at_ns: u64, answers: &[u32], effects: &[(NodeId, Effect<P>)], out: &mut Encoder) {
+    out.number(at_ns);
+    out.number(answers.len() as u64);
+    answers.iter().for_each(|answer| answer.encode(out));
+    effects.iter().for_each(|(node, effect)| encode_effect(*node, effect, out));
+}
+
+/// A hash of it.
 fn rest<P: Protocol>(at_ns: u64, answers: &[u32], effects: &[(NodeId, Effect<P>)]) -> u64 {
-    let mut bytes = encoding(&(at_ns, answers.to_vec()));
-    for (node, effect) in effects {
-        encode_effect(*node, effect, &mut bytes);
-    }
-    hash(0, &bytes)
+    let mut out = Encoder::whole();
+    encode_rest(at_ns, answers, effects, &mut out);
+    hash(0, out.bytes())
 }
 
 impl<P: Protocol> Tracer<P> for Log {

@@ -29,11 +29,11 @@ pub struct Monitor {
     /// The latest generation of each range that was ever held.
     pub(super) lives: BTreeMap<RangeId, Life>,
     /// What each Lookup in contact told its application: the range's state is that of this generation or lost.
-    pub(super) told: BTreeMap<(NodeId, RangeId), Generation>,
+    pub(super) told: BTreeMap<NodeId, BTreeMap<RangeId, Generation>>,
     /// Which Manager server leads.
     pub(super) leader: Option<NodeId>,
-    /// Losses that a Lookup has yet to tell, each with its deadline's id. No map in it is empty.
-    pub(super) untold: BTreeMap<(NodeId, RangeId), BTreeMap<Generation, u32>>,
+    /// Losses that each Lookup has yet to tell, with their deadlines' ids. No map in it is empty.
+    pub(super) untold: BTreeMap<NodeId, BTreeMap<(RangeId, Generation), u32>>,
     /// Lookups whose contact has ended and that took no step since.
     pub(super) still: BTreeSet<NodeId>,
     /// Deadlines of losses that passed meanwhile: such a Lookup has `notice` from its next step on.
@@ -141,7 +141,7 @@ impl Leasing {
                 self.lose(monitor, node, *range, *generation, watch)
             }
             Event::Observed(Observation::Connected(generations)) => {
-                monitor.told.extend(generations.iter().map(|(range, generation)| ((node, *range), *generation)));
+                drop(monitor.told.insert(node, generations.clone()));
             }
             Event::Observed(Observation::Notified { range, generation }) => {
                 if self.params.halves {
@@ -150,7 +150,7 @@ impl Leasing {
                 monitor.tell(node, *range, *generation, watch)
             }
             Event::Observed(Observation::Kept { range, generation }) => {
-                monitor.told.insert((node, *range), *generation);
+                monitor.told.entry(node).or_default().insert(*range, *generation);
             }
             Event::Observed(Observation::Leads) => monitor.lead(node, watch),
             Event::Observed(Observation::Deposed) => monitor.leader = monitor.leader.filter(|leader| *leader != node),
@@ -224,10 +224,10 @@ impl Leasing {
         if let Some(range) = self.ranges().find(|range| life(*range).is_none()) {
             watch.violated(SETTLED, format!("nobody holds {range:?}, {} after the last fault", self.params.progress));
         }
-        let is_late = |((_, range), told): &(&(NodeId, RangeId), &Generation)| {
-            life(*range).is_some_and(|life| life.generation != **told)
-        };
-        if let Some(((lookup, range), told)) = monitor.told.iter().find(is_late) {
+        let mut told =
+            monitor.told.iter().flat_map(|(lookup, told)| told.iter().map(move |(range, told)| (lookup, range, told)));
+        let late = told.find(|(_, range, told)| life(**range).is_some_and(|life| life.generation != **told));
+        if let Some((lookup, range, told)) = late {
             let words =
                 format!("{lookup:?} knows {told:?} of {range:?}, {} after the last fault", self.params.progress);
             watch.violated(SETTLED, words);
@@ -266,8 +266,8 @@ impl Monitor {
 
     /// The state that the Lookup knew is there still, and the generation that it is told of has it.
     fn check_alarm(&self, lookup: NodeId, range: RangeId, generation: Generation, watch: &mut Watch<'_>) {
-        let Some(told) = self.told.get(&(lookup, range)) else { return };
-        let lives = |life: &Life| life.generation == generation && life.since <= *told && life.holder.is_some();
+        let Some(told) = self.told(lookup, range) else { return };
+        let lives = |life: &Life| life.generation == generation && life.since <= told && life.holder.is_some();
         if self.lives.get(&range).is_some_and(lives) {
             let words =
                 format!("{lookup:?} tells of a loss of {range:?}, {told:?}, whose state is there at {generation:?}");

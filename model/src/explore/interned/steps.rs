@@ -176,11 +176,11 @@ impl<P: Protocol> Interned<P> {
     }
 
     pub(super) fn intern_ops(&mut self, ops: Vec<Effect<P>>) -> u32 {
-        let mut bytes = Vec::new();
+        let mut out = Encoder::whole();
         for op in &ops {
-            encode_effect(NodeId(0), op, &mut bytes);
+            encode_effect(NodeId(0), op, &mut out);
         }
-        self.timer_ops.intern(hash(0, &bytes), ops)
+        self.timer_ops.intern(hash(0, out.bytes()), ops)
     }
 
     pub(super) fn intern_events(&mut self, node: NodeId, events: Vec<Event<P>>) -> u32 {
