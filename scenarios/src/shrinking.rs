@@ -11,6 +11,9 @@ use crate::history::claim;
 use crate::shrunken::Shrunken;
 use crate::stopwatch::Deadline;
 
+/// Tries of a search, if nothing else is said.
+pub(crate) const BUDGET: u64 = 50_000;
+
 /// Seeds that a smaller world is tried with, the first one's own among them.
 const SEED_COUNT: u64 = 8;
 

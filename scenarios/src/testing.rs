@@ -28,7 +28,7 @@ use crate::face::{Face, Setup};
 use crate::file::{Class, Expect};
 use crate::library::{self, Bound, Library, Scenario};
 use crate::registry::{Entry, Registry};
-use crate::shrinking::{Found, Shrinking};
+use crate::shrinking::{BUDGET, Found, Shrinking};
 use crate::shrunken::Shrunken;
 use crate::stopwatch::Deadline;
 
@@ -163,9 +163,6 @@ pub struct Sample {
 /// A run of no more steps is short: no shorter one is looked for.
 const SHORT: u64 = 500;
 
-/// Tries for each fall.
-const TRIES: u64 = 20_000;
-
 /// What is said of a run that they did not make minimal.
 pub const NOT_MINIMAL: &str = "not minimal yet";
 
@@ -184,7 +181,7 @@ fn shortest(sample: Sample, falls: impl Fn(u64) -> Option<u64>) -> Vec<(u64, u64
 }
 
 /// Shrinks falls of a protocol's mutants, and takes each step out of what is left: without it nothing may fall. `told` hears what
-/// came of each, in words: of one that 20,000 tries do not make minimal, that it is [`NOT_MINIMAL`].
+/// came of each, in words: of one that the usual budget does not make minimal, that it is [`NOT_MINIMAL`].
 ///
 /// # Panics
 /// If one does not shrink, or is said to be 1-minimal and is not.
@@ -241,7 +238,7 @@ fn shrink_one(face: &dyn Face, scenario: &Scenario, mutant: &str, seed: u64) -> 
         settings: scenario.settings.clone(),
         seed: Seed::Number(seed),
         property: None,
-        tries: TRIES,
+        tries: BUDGET,
         deadline: Deadline::after(None),
         meter: &meter,
     };
@@ -264,7 +261,7 @@ fn shrink_counterexample(face: &dyn Face, bound: &Bound, mutant: &str) -> Option
     if shown.exact.violations.is_empty() {
         return None;
     }
-    let budget = Budget { tries: TRIES, watch: &mut |_| true };
+    let budget = Budget { tries: BUDGET, watch: &mut |_| true };
     let shrunken = face.shrink_script(&setup, &shown.script, budget).unwrap_or_else(|why| panic!("{what}: {why}"));
     Some(minimal(&what, shrunken.before, &shrunken, shrunken.tries))
 }

@@ -17,7 +17,7 @@ use crate::face::{Face, Setup};
 use crate::library::{self, Library, Scenario};
 use crate::pin::{FORMAT, Pin};
 use crate::registry::Registry;
-use crate::shrinking::{Found, Shrinking};
+use crate::shrinking::{BUDGET, Found, Shrinking};
 use crate::shrunken::Shrunken;
 use crate::stopwatch::Deadline;
 
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pin: Option<PathBuf>,
     /// Gives up after so many tries
-    #[arg(long, value_name = "TRIES", default_value_t = 20_000)]
+    #[arg(long, value_name = "TRIES", default_value_t = BUDGET)]
     budget: u64,
     /// Gives up after this time: what is found until then depends on the machine
     #[arg(long, value_name = "SPAN")]

@@ -1,7 +1,9 @@
 //! One try: some pieces, played from the start.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use derive_where::derive_where;
 use seedbed_model::exact::Origin;
 use seedbed_model::signature::{Shape, Signature};
 use seedbed_model::{Choice, ExactScript, ExactStep, Local, Move, NodeClock, NodeId, Playback, Protocol, Span};
@@ -11,24 +13,57 @@ use super::limits::{Limits, note_disk};
 use super::measure::{Size, roughness};
 use super::pieces::{self, Piece, Pieces};
 
-/// A run that carries on gets no longer than this.
-const CARRIED_MAX: usize = 100_000;
+/// A run that carries on gets no longer than so many times the first one.
+const CARRIED_MAX: usize = 2;
+
+/// So many beginnings of the smallest run so far are kept, evenly spread.
+const KEPT_COUNT: usize = 24;
+
+/// Beginnings of fewer pieces are played again.
+const KEPT_MIN: usize = 32;
 
 /// What tries have in common.
 pub(crate) struct Attempt<'a, P: Protocol> {
     protocol: &'a P,
     names: Vec<String>,
     untimed: bool,
-    pub(crate) clocks: Vec<NodeClock>,
+    clocks: Vec<NodeClock>,
     /// What the world keeps to; nothing, where that is still to be found out.
     limits: Option<Limits>,
     /// What must go wrong; anything, if nothing is said.
     wanted: Option<Signature>,
     /// Whether what the world owes and no piece brings happens by itself, at the latest moment.
-    pub(crate) carries_on: bool,
+    carries_on: bool,
+    /// Steps of a run that does, at most.
+    carried_max: usize,
+    kept: Kept<P>,
+}
+
+/// Beginnings of a run, as they were played: most tries leave out little of the smallest run so far, and begin as it does.
+struct Kept<P: Protocol> {
+    run: Pieces<P>,
+    /// By how many pieces have been played.
+    plays: BTreeMap<usize, Play<P>>,
+}
+
+impl<P: Protocol> Kept<P> {
+    fn new() -> Self {
+        Kept { run: Vec::new(), plays: BTreeMap::new() }
+    }
+
+    /// With how many of the run's pieces those begin.
+    fn common(&self, pieces: &[Rc<Piece<P>>]) -> usize {
+        self.run.iter().zip(pieces).take_while(|(ours, theirs)| Rc::ptr_eq(ours, theirs)).count()
+    }
+
+    /// How many pieces lie between two that are kept.
+    fn stride(&self) -> usize {
+        (self.run.len() / KEPT_COUNT).max(KEPT_MIN)
+    }
 }
 
 /// A try under way.
+#[derive_where(Clone)]
 struct Play<P: Protocol> {
     playback: Playback<P>,
     /// `numbers[id]` is the number of the step that the piece became; 0 for none.
@@ -56,27 +91,56 @@ impl<'a, P: Protocol> Attempt<'a, P> {
             limits,
             wanted,
             carries_on: false,
+            carried_max: script.steps.len() * CARRIED_MAX,
+            kept: Kept::new(),
         }
     }
 
+    pub(crate) fn clocks(&self) -> &[NodeClock] {
+        &self.clocks
+    }
+
+    pub(crate) fn set_clock(&mut self, index: usize, clock: NodeClock) {
+        self.clocks[index] = clock;
+        self.kept.plays.clear();
+    }
+
+    pub(crate) fn set_carries_on(&mut self, carries_on: bool) {
+        self.carries_on = carries_on;
+        self.kept.plays.clear();
+    }
+
+    /// Most tries from here on begin as this run does.
+    pub(crate) fn expect_like(&mut self, run: &Pieces<P>) {
+        let common = self.kept.common(run);
+        self.kept.plays.retain(|count, _| *count <= common);
+        self.kept.run.clone_from(run);
+    }
+
     /// Plays the pieces. The run as it happened, if it falls as it should.
-    pub(crate) fn run(&self, pieces: &[Rc<Piece<P>>]) -> Option<Found<P>> {
+    pub(crate) fn run(&mut self, pieces: &[Rc<Piece<P>>]) -> Option<Found<P>> {
         let most = pieces.iter().map(|piece| piece.id).max().unwrap_or(0);
-        let mut play = Play {
-            playback: Playback::new(self.protocol, self.untimed, &self.clocks),
-            numbers: vec![0; most as usize + 1],
-            ids: Vec::new(),
-            done: Vec::new(),
-            next: most + 1,
-        };
-        for piece in pieces {
+        let common = self.kept.common(pieces);
+        let longest = self.kept.plays.range(..=common).next_back();
+        let (from, mut play) = longest.map_or_else(|| (0, self.play()), |(count, play)| (*count, play.clone()));
+        play.next = play.next.max(most + 1);
+        for (index, piece) in pieces.iter().enumerate().skip(from) {
+            if index > from && index <= common && index.is_multiple_of(self.kept.stride()) {
+                self.kept.plays.insert(index, play.clone());
+            }
             self.piece(&mut play, piece);
-            if !play.playback.world.violations.is_empty() {
+            if play.has_fallen() {
                 return self.judged(play);
             }
         }
         self.await_deadlines(&mut play);
-        if play.playback.world.violations.is_empty() { None } else { self.judged(play) }
+        if play.has_fallen() { self.judged(play) } else { None }
+    }
+
+    /// Before the first piece.
+    fn play(&self) -> Play<P> {
+        let playback = Playback::new(self.protocol, self.untimed, &self.clocks);
+        Play { playback, numbers: Vec::new(), ids: Vec::new(), done: Vec::new(), next: 1 }
     }
 
     /// The pieces of a run as whoever has its script alone reads them: of several messages alike, the one that arrives is the
@@ -92,7 +156,7 @@ impl<'a, P: Protocol> Attempt<'a, P> {
         while let Some(end) = play.playback.world.deadlines.iter().map(|(_, end)| end).min() {
             let span = Span(end.saturating_sub(play.playback.world.driver.now));
             let id = play.fresh();
-            if span.0 == 0 || !self.elapse(play, id, span) || !play.playback.world.violations.is_empty() {
+            if span.0 == 0 || !self.elapse(play, id, span) || play.has_fallen() {
                 return;
             }
         }
@@ -137,37 +201,43 @@ impl<'a, P: Protocol> Attempt<'a, P> {
             return true;
         }
         let (span, id) = (Span(end - world.driver.now), play.fresh());
-        self.elapse(play, id, span) && play.playback.world.violations.is_empty()
+        self.elapse(play, id, span) && !play.has_fallen()
     }
 
     /// Lets time pass, if it may.
     fn elapse(&self, play: &mut Play<P>, id: u32, span: Span) -> bool {
-        if self.limits.is_some_and(|limits| !limits.are_up(&play.playback)) {
-            return false;
-        }
         let until = play.playback.world.driver.now + span.0;
-        while let Some(limits) = self.limits.filter(|limits| !limits.allow(&play.playback, play.until(until))) {
-            if !self.carries_on || !self.carry_on(play, limits) || !play.playback.world.violations.is_empty() {
-                return false;
-            }
+        let may_pass = self.limits.is_none_or(|limits| match self.carries_on {
+            true => limits.are_up(&play.playback) && self.carry_on(play, limits, until),
+            false => limits.allow(&play.playback, span),
+        });
+        if !may_pass {
+            return false;
         }
         let span = play.until(until);
         span.0 > 0 && self.pass(play, id, span)
     }
 
-    /// The first thing that is owed happens, as late as it may.
-    fn carry_on(&self, play: &mut Play<P>, limits: Limits) -> bool {
-        let Some((latest, choice, aim)) = limits.next_due(&play.playback) else { return false };
-        let (wait, id) = (play.until(latest), play.fresh());
-        if play.done.len() > CARRIED_MAX || wait.0 > 0 && !self.pass(play, id, wait) {
-            return false;
+    /// What is owed before `until` happens, each as late as it may; `false` if it cannot, or a property falls.
+    fn carry_on(&self, play: &mut Play<P>, limits: Limits, until: u64) -> bool {
+        while let Some((latest, choice, aim)) = limits.next_due(&play.playback).filter(|(latest, ..)| *latest < until) {
+            let (wait, id) = (play.until(latest), play.fresh());
+            if play.done.len() > self.carried_max || wait.0 > 0 && !self.pass(play, id, wait) {
+                return false;
+            }
+            if play.has_fallen() {
+                return false;
+            }
+            let sender = |aim: Origin| play.ids.get(aim.step as usize).map(|id| Origin { step: *id, nth: aim.nth });
+            let origin = aim.and_then(sender);
+            let (step, count) = (ExactStep::of(choice), play.done.len());
+            let piece = Rc::new(Piece { id: play.fresh(), step, origin });
+            play.take(&piece, None, aim);
+            if play.done.len() == count || play.has_fallen() {
+                return false;
+            }
         }
-        let sender = |aim: Origin| play.ids.get(aim.step as usize).map(|id| Origin { step: *id, nth: aim.nth });
-        let origin = aim.and_then(sender);
-        let (step, count) = (ExactStep::of(choice), play.done.len());
-        let piece = Rc::new(Piece { id: play.fresh(), step, origin });
-        play.take(&piece, None, aim);
-        play.done.len() > count
+        true
     }
 
     /// Lets time pass. Two spans in a row are one.
@@ -190,6 +260,10 @@ impl<'a, P: Protocol> Attempt<'a, P> {
 }
 
 impl<P: Protocol> Play<P> {
+    fn has_fallen(&self) -> bool {
+        !self.playback.world.violations.is_empty()
+    }
+
     /// How long it is until then [ns].
     fn until(&self, end: u64) -> Span {
         Span(end.saturating_sub(self.playback.world.driver.now))

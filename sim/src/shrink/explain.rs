@@ -17,8 +17,8 @@ use super::{Shrunk, pieces};
 use crate::seed::Seed;
 use crate::stream::below;
 
-/// Steps of all random continuations together, about: those of a run of 160 steps, a hundred from each moment.
-const WANDERED_MAX: usize = 4_000_000;
+/// Steps of all random continuations together, about: those of a run of 80 steps, a hundred from each moment.
+const WANDERED_MAX: usize = 1_000_000;
 
 /// Which steps the last one hangs on, itself among them: backwards from it, and from the nodes that the violation names,
 /// what happened at the same node before if it left something there (a state, a timer, a record), and the sending of what
@@ -101,10 +101,10 @@ pub fn contributions<P: Protocol>(protocol: &P, shrunk: &Shrunk<P>) -> Result<Ve
         let is_needed = attempt.run(&pieces::without(&pieces, index)).is_none();
         found.push(Contribution { step: Some(index), clock: None, is_needed });
     }
-    for index in (0..attempt.clocks.len()).filter(|index| is_odd(&shrunk.script.clocks[*index])) {
-        let drawn = std::mem::replace(&mut attempt.clocks[index], NodeClock::EXACT);
+    for (index, drawn) in shrunk.script.clocks.iter().enumerate().filter(|(_, clock)| is_odd(clock)) {
+        attempt.set_clock(index, NodeClock::EXACT);
         let is_needed = attempt.run(&pieces).is_none();
-        attempt.clocks[index] = drawn;
+        attempt.set_clock(index, *drawn);
         found.push(Contribution { step: None, clock: Some(NodeId(index as u16)), is_needed });
     }
     Ok(found)

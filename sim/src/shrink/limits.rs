@@ -27,11 +27,8 @@ pub struct Limits {
 impl Limits {
     /// Whether `span` may pass now.
     pub(crate) fn allow<P: Protocol>(&self, playback: &Playback<P>, span: Span) -> bool {
-        let seen = waits(playback, playback.world.driver.now + span.0);
-        self.are_up(playback)
-            && seen.lateness <= self.lateness
-            && seen.sync <= self.sync
-            && (self.may_lose(playback) || seen.delay <= self.delay)
+        let until = playback.world.driver.now + span.0;
+        self.are_up(playback) && self.bound(playback).all(|owed| until <= self.latest(&owed))
     }
 
     /// Whether as many nodes take inputs as must for time to pass.
@@ -39,24 +36,30 @@ impl Limits {
         down(playback) <= self.down
     }
 
-    fn may_lose<P: Protocol>(&self, playback: &Playback<P>) -> bool {
-        self.loses && playback.healed_at.is_none()
-    }
-
     /// What must happen first, no later than when [ns]; and the message that is meant, if it is one's arrival.
     pub(crate) fn next_due<P: Protocol>(&self, playback: &Playback<P>) -> Option<(u64, Named<P>, Option<Origin>)> {
-        let latest = |owed: &Owed<'_, P>| match owed {
-            Owed::Timer { end, .. } => end + self.lateness.0,
-            Owed::Record { written, .. } => written + self.sync.0,
-            Owed::Message { sent, .. } => sent + self.delay.0,
-        };
-        let bound = owed(playback).filter(|owed| !(matches!(owed, Owed::Message { .. }) && self.may_lose(playback)));
-        let (at, first) = bound.map(|owed| (latest(&owed), owed)).min_by_key(|(at, _)| *at)?;
+        let (at, first) = self.bound(playback).map(|owed| (self.latest(&owed), owed)).min_by_key(|(at, _)| *at)?;
         Some(match first {
             Owed::Timer { node, timer, .. } => (at, Choice::At(node, Local::Fire(timer.clone())), None),
             Owed::Record { node, stream, .. } => (at, Choice::At(node, Local::Sync(stream)), None),
             Owed::Message { origin, envelope, .. } => (at, Choice::Deliver(envelope.clone()), Some(origin)),
         })
+    }
+
+    /// What must happen: messages need not arrive where they may be lost.
+    fn bound<'a, P: Protocol>(&self, playback: &'a Playback<P>) -> impl Iterator<Item = Owed<'a, P>> {
+        let may_lose = self.loses && playback.healed_at.is_none();
+        let messages = (!may_lose).then(|| messages(playback));
+        timers(playback).chain(records(playback)).chain(messages.into_iter().flatten())
+    }
+
+    /// The last moment for it [ns].
+    fn latest<P: Protocol>(&self, owed: &Owed<'_, P>) -> u64 {
+        match owed {
+            Owed::Timer { end, .. } => end + self.lateness.0,
+            Owed::Record { written, .. } => written + self.sync.0,
+            Owed::Message { sent, .. } => sent + self.delay.0,
+        }
     }
 }
 
@@ -67,39 +70,48 @@ enum Owed<'a, P: Protocol> {
     Message { origin: Origin, envelope: &'a Envelope<P::Message>, sent: u64 },
 }
 
-/// All that is. Of messages sent before the last fault was healed, the wait counts from then: they may have been lost until then.
-fn owed<P: Protocol>(playback: &Playback<P>) -> impl Iterator<Item = Owed<'_, P>> {
-    let world = &playback.world;
-    let is_up = |node: NodeId| world.hosts[node.index()].phase == Phase::Up;
-    let up = world.nodes().filter(move |node| is_up(*node));
-    let timers = up.flat_map(|node| {
-        let of_node = world.timers[node.index()].iter();
+fn is_up<P: Protocol>(playback: &Playback<P>, node: NodeId) -> bool {
+    playback.world.hosts[node.index()].phase == Phase::Up
+}
+
+fn timers<P: Protocol>(playback: &Playback<P>) -> impl Iterator<Item = Owed<'_, P>> {
+    let up = playback.world.nodes().filter(move |node| is_up(playback, *node));
+    up.flat_map(|node| {
+        let of_node = playback.world.timers[node.index()].iter();
         of_node.map(move |(timer, end)| Owed::Timer { node, timer, end })
-    });
-    let records = world.driver.unsynced.iter().filter(move |((node, _), _)| is_up(*node));
-    let records = records.filter_map(|((node, stream), written)| {
+    })
+}
+
+fn records<P: Protocol>(playback: &Playback<P>) -> impl Iterator<Item = Owed<'_, P>> {
+    let records = playback.world.driver.unsynced.iter().filter(move |((node, _), _)| is_up(playback, *node));
+    records.filter_map(|((node, stream), written)| {
         written.front().map(|written| Owed::Record { node: *node, stream: *stream, written: *written })
-    });
+    })
+}
+
+/// Of those sent before the last fault was healed, the wait counts from then: they may have been lost until then.
+fn messages<P: Protocol>(playback: &Playback<P>) -> impl Iterator<Item = Owed<'_, P>> {
+    let world = &playback.world;
     let since = playback.healed_at.unwrap_or(0);
-    let messages = world.driver.flight.iter().filter(move |(_, flying)| {
-        is_up(flying.envelope.to) && !world.cuts.contains(&(flying.envelope.from, flying.envelope.to))
+    let arriving = world.driver.flight.iter().filter(move |(_, flying)| {
+        is_up(playback, flying.envelope.to) && !world.cuts.contains(&(flying.envelope.from, flying.envelope.to))
     });
-    let messages = messages.map(move |(origin, flying)| Owed::Message {
+    arriving.map(move |(origin, flying)| Owed::Message {
         origin: *origin,
         envelope: &flying.envelope,
         sent: flying.at.max(since),
-    });
-    timers.chain(records).chain(messages)
+    })
 }
 
-/// The longest that anything has waited that is owed, if it is `until` now [ns].
-fn waits<P: Protocol>(playback: &Playback<P>, until: u64) -> Limits {
+/// The longest that anything has waited that is owed [ns].
+fn waits<P: Protocol>(playback: &Playback<P>) -> Limits {
+    let now = playback.world.driver.now;
     let (mut lateness, mut sync, mut delay) = (0, 0, 0);
-    for owed in owed(playback) {
+    for owed in timers(playback).chain(records(playback)).chain(messages(playback)) {
         match owed {
-            Owed::Timer { end, .. } => lateness = until.saturating_sub(end).max(lateness),
-            Owed::Record { written, .. } => sync = until.saturating_sub(written).max(sync),
-            Owed::Message { sent, .. } => delay = until.saturating_sub(sent).max(delay),
+            Owed::Timer { end, .. } => lateness = now.saturating_sub(end).max(lateness),
+            Owed::Record { written, .. } => sync = now.saturating_sub(written).max(sync),
+            Owed::Message { sent, .. } => delay = now.saturating_sub(sent).max(delay),
         }
     }
     Limits { lateness: Span(lateness), delay: Span(delay), sync: Span(sync), ..Limits::default() }
@@ -134,7 +146,7 @@ impl Observed {
     pub(crate) fn after<P: Protocol>(&mut self, playback: &mut Playback<P>, step: &ExactStep<P>) {
         note_disk(playback, step);
         if let Some(Choice::Elapse(_)) = step.choice() {
-            let seen = waits(playback, playback.world.driver.now);
+            let seen = waits(playback);
             let limits = &mut self.limits;
             limits.lateness = limits.lateness.max(seen.lateness);
             limits.delay = limits.delay.max(seen.delay);

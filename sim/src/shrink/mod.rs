@@ -75,10 +75,10 @@ pub struct Shrunk<P: Protocol> {
 /// If nothing falls at the end of `script`, or it does not happen: in words.
 pub fn shrink<P: Protocol>(protocol: &P, script: &ExactScript<P>, mut budget: Budget<'_>) -> Result<Shrunk<P>, String> {
     let (pieces, limits) = pieces::read(protocol, script)?;
-    let free = Attempt::new(protocol, script, None, None);
+    let mut free = Attempt::new(protocol, script, None, None);
     let first = free.run(&pieces).ok_or("no property falls in the run")?;
     let wanted = first.signature.clone();
-    let attempt = Attempt::new(protocol, script, Some(limits), Some(wanted));
+    let mut attempt = Attempt::new(protocol, script, Some(limits), Some(wanted));
     let first = attempt.run(&pieces).ok_or("the run does not keep the promises that were read off it")?;
     let before = first.size;
     let mut search = Search::new(attempt, first, &mut budget);
@@ -97,13 +97,13 @@ pub fn shrink<P: Protocol>(protocol: &P, script: &ExactScript<P>, mut budget: Bu
 }
 
 /// The elements of a shrunk run that fall is said to need, and whether it does without each: `true` where the fall stays.
-/// For tests of minimality.
+/// Each is left out of a run played from its start. For tests of minimality.
 ///
 /// # Errors
 /// As of [`shrink`].
 pub fn needless<P: Protocol>(protocol: &P, shrunk: &Shrunk<P>) -> Result<Vec<bool>, String> {
     let (pieces, _) = pieces::read(protocol, &shrunk.script)?;
-    let attempt = Attempt::new(protocol, &shrunk.script, Some(shrunk.limits), Some(shrunk.signature.clone()));
+    let mut attempt = Attempt::new(protocol, &shrunk.script, Some(shrunk.limits), Some(shrunk.signature.clone()));
     let first = attempt.run(&pieces).ok_or("the shrunk run does not fall")?;
     let is_needless =
         |left: usize| attempt.run(&without(&pieces, left)).is_some_and(|found| found.measure() < first.measure());

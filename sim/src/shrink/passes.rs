@@ -1,7 +1,7 @@
 //! What is tried, in which order. Delta debugging (Zeller and Hildebrandt 2002) over nodes, faults and steps: larger parts
 //! are left out before smaller ones, and single ones until none can be. Then numbers are made rounder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use seedbed_model::{Choice, ExactStep, Move, NodeClock, NodeId, Protocol, Span};
@@ -20,6 +20,12 @@ const ROUNDING_PART: u64 = 4;
 /// A stretch of fewer steps is left out by its single steps.
 const STRETCH_MIN: usize = 4;
 
+/// Once windows of all sizes were tried, those of no more steps are tried again.
+const WINDOW_AGAIN: usize = 8;
+
+/// A pass of a search, and whether it goes on until it finds nothing more.
+type Pass<S> = (fn(&mut S), bool);
+
 /// A search under way.
 pub(crate) struct Search<'a, 'b, 'c, P: Protocol> {
     attempt: Attempt<'a, P>,
@@ -29,53 +35,63 @@ pub(crate) struct Search<'a, 'b, 'c, P: Protocol> {
     /// Of them, those for rounder numbers.
     rounding: u64,
     is_over: bool,
+    /// The largest window of steps that the next pass over them leaves out.
+    window: usize,
 }
 
 impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     pub(crate) fn new(attempt: Attempt<'a, P>, best: Found<P>, budget: &'b mut Budget<'c>) -> Self {
-        Search { attempt, best, budget, tries: 0, rounding: 0, is_over: false }
+        let mut search = Search { attempt, best, budget, tries: 0, rounding: 0, is_over: false, window: 0 };
+        search.attempt.expect_like(&search.best.pieces);
+        search
     }
 
-    /// Whether the end is 1-minimal; otherwise the budget ran out.
+    /// One pass after the other, until none finds anything in what is left. Whether the end is 1-minimal; otherwise the budget
+    /// ran out.
     pub(crate) fn run(&mut self) -> bool {
+        let passes: [Pass<Self>; 6] = [
+            (Self::nodes, false),
+            (Self::faults, false),
+            (Self::steps, true),
+            (Self::pauses, false),
+            (Self::clocks, false),
+            (Self::numbers, false),
+        ];
         self.without_waiting();
         self.stretches();
-        let mut is_reread = false;
-        loop {
+        self.window = self.best.pieces.len() / 2;
+        let mut fruitless_count = 0;
+        for (pass, is_exhaustive) in passes.iter().cycle() {
             let before = self.best.measure();
-            self.nodes();
-            self.faults();
-            self.steps();
-            self.pauses();
-            self.clocks();
-            // Rounder numbers take the most tries by far, and nobody reads those of a run that is still long.
-            if self.best.size.steps <= LONG {
-                self.numbers();
-            }
+            pass(self);
+            fruitless_count = match self.best.measure() == before {
+                true => fruitless_count + 1,
+                false => usize::from(*is_exhaustive),
+            };
             if self.is_over {
                 return false;
             }
-            match (self.best.measure() == before, is_reread) {
-                (true, true) => return true,
-                (true, false) => {
-                    self.reread();
-                    is_reread = true;
+            if fruitless_count == passes.len() {
+                if !self.reread() {
+                    return true;
                 }
-                (false, _) => is_reread = false,
+                fruitless_count = 0;
             }
         }
+        unreachable!("the passes come round again");
     }
 
-    /// Takes the pieces as the script alone tells them, so that what is minimal is so for its readers.
-    fn reread(&mut self) {
-        let found = self.attempt.reread(&self.best.pieces).and_then(|pieces| self.attempt.run(&pieces));
-        if let Some(found) = found.filter(|found| found.measure() <= self.best.measure()) {
-            self.best = found;
-        }
+    /// Takes the pieces as the script alone tells them, so that what is minimal is so for its readers. Whether they are others.
+    fn reread(&mut self) -> bool {
+        let Some(pieces) = self.attempt.reread(&self.best.pieces) else { return false };
+        let is_other = senders(&pieces) != senders(&self.best.pieces);
+        let found = if is_other { self.attempt.run(&pieces) } else { None };
+        let found = found.filter(|found| found.measure() <= self.best.measure());
+        found.map(|found| self.stand_on(found)).is_some()
     }
 
     pub(crate) fn finish(self) -> (u64, Found<P>, Vec<NodeClock>) {
-        let mut clocks = self.attempt.clocks;
+        let mut clocks = self.attempt.clocks().to_vec();
         let used = clocks.iter().rposition(|clock| *clock != NodeClock::EXACT).map_or(0, |last| last + 1);
         clocks.truncate(used);
         (self.tries, self.best, clocks)
@@ -109,11 +125,16 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     fn adopt(&mut self, found: Option<Found<P>>) -> bool {
         match found {
             Some(found) if found.measure() < self.best.measure() => {
-                self.best = found;
+                self.stand_on(found);
                 true
             }
             _ => false,
         }
+    }
+
+    fn stand_on(&mut self, found: Found<P>) {
+        self.attempt.expect_like(&found.pieces);
+        self.best = found;
     }
 
     fn may_try(&mut self) -> bool {
@@ -182,7 +203,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     /// Of a long run leaves out faults and whole stretches, and lets what is owed after them happen by itself: else most of what
     /// comes after them is of messages that were not sent, and what was sent instead never arrives.
     fn stretches(&mut self) {
-        self.attempt.carries_on = true;
+        self.attempt.set_carries_on(true);
         let mut size = self.best.pieces.len() / 2;
         while size >= STRETCH_MIN && self.best.size.steps > LONG && !self.is_over {
             self.nodes();
@@ -190,13 +211,14 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             self.windows(size);
             size = size.min(self.best.pieces.len()) / 2;
         }
-        self.attempt.carries_on = false;
+        self.attempt.set_carries_on(false);
     }
 
     /// Leaves out steps until none can be. In a chain of which each can be left out once the next is, or once the one before is,
     /// single ones go in one sweep: so sweeps change their direction.
     fn steps(&mut self) {
-        let mut size = self.best.pieces.len() / 2;
+        let mut size = self.window.max(1);
+        self.window = self.window.min(WINDOW_AGAIN);
         while size > 1 && !self.is_over {
             self.windows(size);
             size /= 2;
@@ -266,17 +288,17 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     }
 
     fn clocks(&mut self) {
-        for index in 0..self.attempt.clocks.len() {
-            let drawn = self.attempt.clocks[index];
+        for index in 0..self.attempt.clocks().len() {
+            let drawn = self.attempt.clocks()[index];
             let exact = NodeClock { rate: NodeClock::EXACT.rate, offset_ns: 0, ..drawn };
             for simpler in [NodeClock::EXACT, exact, NodeClock { offset_ns: 0, ..drawn }] {
                 if (is_odd(&drawn) || drawn != NodeClock::EXACT) && simpler != drawn && self.may_try() {
-                    self.attempt.clocks[index] = simpler;
+                    self.attempt.set_clock(index, simpler);
                     let found = self.attempt.run(&self.best.pieces);
                     if self.adopt(found) {
                         break;
                     }
-                    self.attempt.clocks[index] = drawn;
+                    self.attempt.set_clock(index, drawn);
                 }
             }
         }
@@ -284,6 +306,10 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
 
     /// Numbers have many rounder ones, and that a run is 1-minimal does not hang on them: they get a part of the budget.
     fn numbers(&mut self) {
+        // They take the most tries by far, and nobody reads those of a run that is still long.
+        if self.best.size.steps > LONG {
+            return;
+        }
         for index in (0..self.best.pieces.len()).rev() {
             // What comes before stays in place unless the run gets shorter; then there is another round.
             let Some(piece) = self.best.pieces.get(index).map(Rc::clone) else { continue };
@@ -298,6 +324,13 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             }
         }
     }
+}
+
+/// By which piece, in order, each message was sent, and which of that one's it is.
+fn senders<P: Protocol>(pieces: &[Rc<Piece<P>>]) -> Vec<Option<(usize, u32)>> {
+    let places: BTreeMap<u32, usize> = pieces.iter().enumerate().map(|(place, piece)| (piece.id, place)).collect();
+    let sender = |piece: &Rc<Piece<P>>| piece.origin.and_then(|origin| Some((*places.get(&origin.step)?, origin.nth)));
+    pieces.iter().map(sender).collect()
 }
 
 /// What is left out together.
