@@ -13,7 +13,7 @@ mod store;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bounds::{Bounds, Clock};
 use super::exercised::Exercised;

@@ -2,27 +2,30 @@
 
 use seedbed_model::explore::{Avoidance, Bounds, Moment, Pace, avoidance};
 use seedbed_model::{
-    Canonical, Choice, Context, Event, ExactScript, ExactStep, Input, Local, Never, NodeId, Nonce, Property, Protocol,
-    Span, Watch,
+    Choice, ClockBound, Context, Event, ExactScript, ExactStep, Input, Local, Never, NodeId, Nonce, Property, Protocol,
+    Ratio, Span, Watch,
 };
 
-/// It counts to ten, which is forbidden, carries what it has no use for, and tosses coins that it does not look at.
+/// It counts to ten, which is forbidden, carries what it has no use for, tosses coins that it does not look at, and sets timers
+/// that mean nothing to it.
 #[derive(Debug, Clone)]
 struct Burdened {
     bytes: usize,
     /// In each step.
     coins: u32,
+    /// Set in each step, by a clock that may be slow.
+    timers: u8,
 }
 
 const COUNT_MAX: u8 = 10;
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
-struct Tick;
+/// The timer that it counts by.
+const TICK: u8 = 0;
 
 impl Protocol for Burdened {
     type State = Vec<u8>;
     type Message = Never;
-    type Timer = Tick;
+    type Timer = u8;
     type Record = Never;
     type Durable = ();
     type Operation = Never;
@@ -36,7 +39,7 @@ impl Protocol for Burdened {
     }
 
     fn start(&self, (): &(), _: Nonce, cx: &mut Context<'_, Self>) -> Vec<u8> {
-        cx.set(Tick, Span::ticks(1));
+        cx.set(TICK, Span::ticks(1));
         vec![0; self.bytes]
     }
 
@@ -46,7 +49,15 @@ impl Protocol for Burdened {
         }
         state[0] += 1;
         cx.observe(state[0]);
-        cx.set(Tick, Span::ticks(1));
+        cx.set(TICK, Span::ticks(1));
+        for timer in 1..=self.timers {
+            cx.set(timer, Span::ticks(100));
+        }
+    }
+
+    fn clock(&self, _: NodeId) -> ClockBound {
+        let longest = if self.timers > 0 { Ratio::new(2, 1) } else { Ratio::ONE };
+        ClockBound { longest, ..ClockBound::EXACT }
     }
 
     fn properties(&self) -> Vec<Property> {
@@ -68,7 +79,7 @@ fn searched(protocol: &Burdened, states: usize) -> (Avoidance, usize) {
 }
 
 fn carrying(bytes: usize) -> Burdened {
-    Burdened { bytes, coins: 0 }
+    Burdened { bytes, coins: 0, timers: 0 }
 }
 
 #[test]
@@ -85,8 +96,9 @@ fn a_search_ends_where_its_states_or_their_bytes_do() {
 
 #[test]
 fn a_step_of_more_ways_than_may_be_taken_is_given_up() {
-    let tossing = |coins| Burdened { bytes: 1, coins };
+    let tossing = |coins| Burdened { coins, ..carrying(1) };
     assert_eq!(searched(&tossing(3), 1_000).0, Avoidance::Unavoidable, "eight ways of each step are few");
     // To go all of them would take years.
     assert_eq!(searched(&tossing(40), 1_000).0, Avoidance::Unknown);
+    assert_eq!(searched(&Burdened { timers: 6, ..carrying(1) }, 1_000).0, Avoidance::Unknown);
 }

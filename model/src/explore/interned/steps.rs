@@ -192,7 +192,8 @@ impl<P: Protocol> Interned<P> {
         let effects = self.timer_ops.get(ops).clone();
         let mut odometer = Odometer::default();
         let mut results: Vec<Rearmed> = Vec::new();
-        loop {
+        let mut known: FxHashSet<Id> = FxHashSet::default();
+        for way_count in 1.. {
             let mut set = self.timers(timers).clone();
             let mut answers = Vec::new();
             for effect in &effects {
@@ -211,13 +212,18 @@ impl<P: Protocol> Interned<P> {
             }
             let id = self.intern_timers(slot, set);
             // Lengths of a timer that the same step sets anew or cancels make no difference, but to a script's answers.
-            if self.keeps_names || !results.iter().any(|(other, _)| *other == id) {
+            if known.insert(id) || self.keeps_names {
                 results.push((id, answers.into()));
             }
             if !odometer.advance() {
-                return results.into();
+                break;
+            }
+            if way_count >= self.ways_max {
+                self.is_cut_short = true;
+                break;
             }
         }
+        results.into()
     }
 
     fn length(&mut self, node: NodeId, span: Span, odometer: &mut Odometer, answers: &mut Vec<u32>) -> u64 {
