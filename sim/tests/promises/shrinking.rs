@@ -121,11 +121,11 @@ fn odd_clocks_become_exact_where_the_fall_does_not_need_them() {
 /// Of a run this long tries begin where they differ from it; what is left out is left out all the same.
 #[test]
 fn a_long_fall_shrinks_to_a_minimal_run_too() {
-    let probe = Probe { violate_at: Some(100), nodes: 2, ..Probe::default() };
-    let settings = Settings { duration: Span::secs(600), ..everything() };
+    let probe = Probe { violate_at: Some(40), nodes: 2, ..Probe::default() };
+    let settings = Settings { duration: Span::secs(300), ..everything() };
     let (_, script) = falling(&probe, &settings, "bounded");
     let shrunk = shrunk(&probe, &script, 50_000);
-    assert!(shrunk.is_minimal && shrunk.after.steps > 200, "{:?} in {} tries", shrunk.after, shrunk.tries);
+    assert!(shrunk.is_minimal && shrunk.after.steps > 80, "{:?} in {} tries", shrunk.after, shrunk.tries);
     assert_eq!(needless(&probe, &shrunk).unwrap().iter().filter(|stays| **stays).count(), 0, "{:#?}", shrunk.script);
     assert_eq!(replay_exact(&probe, &shrunk.script).replayed.drift, None);
 }
