@@ -3,7 +3,7 @@
 use seedbed_model::Span;
 
 use super::embedded::group_params;
-use super::params::{KEY_COUNT_MAX, MANAGER_COUNT_MAX, SIDE_COUNT_MAX};
+use super::params::{ACCEPTOR_COUNT_MAX, KEY_COUNT_MAX, MANAGER_COUNT_MAX, SIDE_COUNT_MAX};
 use super::{Application, GroupKind, Params, PartitionerKind, Side, VIRTUAL_NODES, Variant};
 
 impl Params {
@@ -190,6 +190,9 @@ impl Params {
         if self.progress > Span::ZERO && self.partitioner == PartitionerKind::Free {
             return Err("progress is asked, but nothing drives a free assignment: partitioner = \"hashing\"".into());
         }
+        if !(1..=ACCEPTOR_COUNT_MAX).contains(&self.acceptors) {
+            return Err(format!("acceptors {} must be 1 to {ACCEPTOR_COUNT_MAX}", self.acceptors));
+        }
         match self.group {
             GroupKind::None if self.managers != 1 => {
                 return Err(format!("managers {} without a group: 1, or group = \"atomic\"", self.managers));
@@ -198,9 +201,6 @@ impl Params {
                 return Err("variant centrifuge keeps its state in a group: group = \"atomic\"".into());
             }
             GroupKind::None => return Ok(()),
-            GroupKind::Paxos if !(1..=16).contains(&self.acceptors) => {
-                return Err(format!("acceptors {} must be 1 to 16", self.acceptors));
-            }
             GroupKind::Atomic | GroupKind::Paxos => {}
         }
         if !(1..=MANAGER_COUNT_MAX).contains(&self.managers) {

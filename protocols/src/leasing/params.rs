@@ -73,6 +73,8 @@ pub(super) const KEY_COUNT_MAX: u16 = 10_000;
 
 /// At most so many Manager servers.
 pub(super) const MANAGER_COUNT_MAX: u16 = 16;
+/// And acceptors, of a Paxos group.
+pub(super) const ACCEPTOR_COUNT_MAX: u16 = 16;
 
 /// Sizes and times. The defaults are the papers' where they state any.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -316,6 +316,7 @@ fn services_that_break_the_argument_are_refused() {
     let stateless = build(Params { variant: Variant::Centrifuge, ..Params::default() });
     assert_eq!(stateless, "variant centrifuge keeps its state in a group: group = \"atomic\"");
     assert_eq!(build(Params { managers: 0, ..service.clone() }), "managers 0 must be 1 to 16");
+    assert_eq!(build(Params { acceptors: 0, ..Params::default() }), "acceptors 0 must be 1 to 16");
     let short = build(Params { leader_margin: Span::secs(10), ..service.clone() });
     assert!(short.starts_with("leader-margin 10s is too short: a leader lease of 10s may take "), "{short}");
     let late = build(Params { leader_renew: Span::secs(10), ..service.clone() });
