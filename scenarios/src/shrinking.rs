@@ -14,6 +14,9 @@ use crate::stopwatch::Deadline;
 /// Tries of a search, if nothing else is said.
 pub(crate) const BUDGET: u64 = 50_000;
 
+/// A run of no more steps is short.
+pub(crate) const SHORT: u64 = 500;
+
 /// Seeds that a smaller world is tried with, the first one's own among them.
 const SEED_COUNT: u64 = 8;
 
@@ -81,6 +84,7 @@ impl Shrinking<'_> {
         let mut search = Worlds {
             shrinking: self,
             wanted,
+            steps_max: first.steps.max(SHORT),
             tries: 0,
             world: World {
                 setup: self.setup.clone(),
@@ -116,6 +120,8 @@ fn fault_count(plan: &Plan) -> usize {
 struct Worlds<'a> {
     shrinking: &'a Shrinking<'a>,
     wanted: Signature,
+    /// A world in which it takes more steps is no smaller one: what is saved in nodes and faults would be paid for in tries.
+    steps_max: u64,
     tries: u64,
     world: World,
 }
@@ -202,7 +208,8 @@ impl Worlds<'_> {
         self.tries += 1;
         let run = face.simulate(&setup, &settings, seed)?;
         let property = &self.wanted.property;
-        if run.violations.first().is_none_or(|found| found.violation.property != *property) {
+        let falls = run.violations.first().is_some_and(|found| found.violation.property == *property);
+        if !falls || run.steps > self.steps_max {
             return Ok(false);
         }
         let signature = face.sign(&setup, &settings, seed, property)?;

@@ -28,7 +28,7 @@ use crate::face::{Face, Setup};
 use crate::file::{Class, Expect};
 use crate::library::{self, Bound, Library, Scenario};
 use crate::registry::{Entry, Registry};
-use crate::shrinking::{BUDGET, Found, Shrinking};
+use crate::shrinking::{BUDGET, Found, SHORT, Shrinking};
 use crate::shrunken::Shrunken;
 use crate::stopwatch::Deadline;
 
@@ -160,13 +160,10 @@ pub struct Sample {
     pub explores: bool,
 }
 
-/// A run of no more steps is short: no shorter one is looked for.
-const SHORT: u64 = 500;
-
 /// What is said of a run that they did not make minimal.
 pub const NOT_MINIMAL: &str = "not minimal yet";
 
-/// The shortest falls, as steps and seed: as many as are asked for.
+/// The shortest falls, as steps and seed: as many as are asked for. Where those found are short, no shorter ones are looked for.
 fn shortest(sample: Sample, falls: impl Fn(u64) -> Option<u64>) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for seed in 0..sample.seeds {

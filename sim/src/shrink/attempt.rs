@@ -13,8 +13,8 @@ use super::limits::{Limits, note_disk};
 use super::measure::{Size, roughness};
 use super::pieces::{self, Piece, Pieces};
 
-/// A run that carries on gets no longer than so many times the first one.
-const CARRIED_MAX: usize = 2;
+/// A run that carries on gets no longer than this.
+const CARRIED_MAX: usize = 100_000;
 
 /// So many beginnings of the smallest run so far are kept, evenly spread.
 const KEPT_COUNT: usize = 24;
@@ -34,8 +34,6 @@ pub(crate) struct Attempt<'a, P: Protocol> {
     wanted: Option<Signature>,
     /// Whether what the world owes and no piece brings happens by itself, at the latest moment.
     carries_on: bool,
-    /// Steps of a run that does, at most.
-    carried_max: usize,
     kept: Kept<P>,
 }
 
@@ -91,7 +89,6 @@ impl<'a, P: Protocol> Attempt<'a, P> {
             limits,
             wanted,
             carries_on: false,
-            carried_max: script.steps.len() * CARRIED_MAX,
             kept: Kept::new(),
         }
     }
@@ -222,7 +219,7 @@ impl<'a, P: Protocol> Attempt<'a, P> {
     fn carry_on(&self, play: &mut Play<P>, limits: Limits, until: u64) -> bool {
         while let Some((latest, choice, aim)) = limits.next_due(&play.playback).filter(|(latest, ..)| *latest < until) {
             let (wait, id) = (play.until(latest), play.fresh());
-            if play.done.len() > self.carried_max || wait.0 > 0 && !self.pass(play, id, wait) {
+            if play.done.len() > CARRIED_MAX || wait.0 > 0 && !self.pass(play, id, wait) {
                 return false;
             }
             if play.has_fallen() {
