@@ -1,4 +1,4 @@
-//! One try: some pieces, played from the start.
+//! One try: some pieces, played from the start, or on from where an earlier try was when it had played the same ones.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
