@@ -165,6 +165,7 @@ pub fn shipped() -> Registry {
                 "fetching-service",
                 "group",
                 "guarded",
+                "heartbeat-lost",
                 "katta",
                 "locks",
                 "lost-packets",

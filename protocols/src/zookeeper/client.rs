@@ -273,7 +273,7 @@ impl Client {
 
     fn send(&mut self, packet: ToServer, zookeeper: &ZooKeeper, cx: Cx<'_, '_>) -> u32 {
         if zookeeper.is_timed() && !zookeeper.has(HEARTBEATS_UNSENT) {
-            cx.set(Timer::Heartbeat, Span(zookeeper.params.session.0 / 3));
+            cx.set(Timer::Heartbeat, Span(zookeeper.params.session.0 / 3 - zookeeper.params.early.0));
         }
         let (connection, number) = (self.link.connection, self.link.take_number());
         cx.send(self.server, Message::ToServer { connection, number, packet });

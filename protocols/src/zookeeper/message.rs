@@ -266,7 +266,7 @@ pub struct Kept {
 /// The timers of all roles, where time passes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
 pub enum Timer {
-    /// At a client: it has sent nothing for a third of the session's timeout.
+    /// At a client: it has sent nothing for a third of the session's timeout, less `early`.
     Heartbeat,
     /// At a client: it has heard nothing for two thirds of it.
     Silence,

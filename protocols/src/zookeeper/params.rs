@@ -116,6 +116,10 @@ pub struct Params {
     pub operations: u32,
     /// The timeout of sessions. 0s: no time passes, and `deposals`, `moves` and `expiries` bound what timeouts do.
     pub session: Span,
+    /// So much sooner than after a third of `session` without a request a client sends its heartbeat. §4.4 has none of it: a third, and
+    /// two of silence, leave nothing for what messages take where a server is lost with a heartbeat on its way to it. The real client
+    /// has a second. Where a message takes up to d, 4d and what timers may be late are enough. Below a third of `session`.
+    pub early: Span,
     /// How often a server says that it is there, and how far; with `broadcast` "zab", how often a leader pings, and a follower tells
     /// of which sessions it has heard. Where time passes; above what a message and its answer take.
     pub alive: Span,
@@ -137,8 +141,8 @@ pub struct Params {
     /// message takes up to d and one server is there: what the client sent last comes d later, the leader hears nothing from then
     /// on for `session`, and its transaction is ordered d after that: `session` + 2d.
     pub orphaned: Span,
-    /// Whether no leader may end the session of a client that is up: where nothing goes wrong but crashes of clients, and of servers one
-    /// at a time.
+    /// Whether no leader may end the session of a client that is up: where nothing goes wrong but crashes of clients, and, with enough of
+    /// `early`, of servers one at a time.
     pub keeps: bool,
     /// Within so long of the healing of all faults each client that is up must be connected. 0s: it is not judged.
     pub served: Span,
@@ -182,6 +186,7 @@ impl Default for Params {
             workload: Workload::Mixed,
             operations: 4,
             session: Span::ZERO,
+            early: Span::ZERO,
             alive: Span::millis(100),
             patience: Span::millis(400),
             finalize_wait: Span::millis(100),
@@ -242,6 +247,9 @@ impl Family for ZooKeeper {
             return Err(format!(
                 "alive {alive}, patience {patience}, session {session}: alive must be positive and below patience, which must be below two thirds of session"
             ));
+        }
+        if params.early > Span::ZERO && params.early.0 >= session.0 / 3 {
+            return Err(format!("early {}, session {session}: early must be below a third of session", params.early));
         }
         if params.numbers > 0 && params.operations > 0 || (1..4).contains(&params.numbers) {
             return Err(format!(

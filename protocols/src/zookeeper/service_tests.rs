@@ -34,6 +34,8 @@ fn parameters_that_make_no_sense_are_refused() {
         refusal(&late),
         "alive 100ms, patience 700ms, session 1s: alive must be positive and below patience, which must be below two thirds of session"
     );
+    let early = Params { early: Span::millis(400), ..timed() };
+    assert_eq!(refusal(&early), "early 400ms, session 1s: early must be below a third of session");
 }
 
 #[test]
