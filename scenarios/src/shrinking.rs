@@ -1,7 +1,8 @@
 //! Shrinking a seed's run: first its world, by running it again with smaller parameters and fewer faults, then its script.
 
 use seedbed_model::{Ratio, Signature};
-use seedbed_sim::shrink::{Budget, Progress, Size};
+use seedbed_reports::number::grouped;
+use seedbed_sim::shrink::{Budget, LONG, Progress, Size};
 use seedbed_sim::{Plan, Run, Seed, Settings};
 use toml::{Table, Value};
 
@@ -12,10 +13,10 @@ use crate::shrunken::Shrunken;
 use crate::stopwatch::Deadline;
 
 /// Tries of a search, if nothing else is said.
-pub(crate) const BUDGET: u64 = 50_000;
+pub(crate) const BUDGET: u64 = 100_000;
 
-/// A run of no more steps is short.
-pub(crate) const SHORT: u64 = 500;
+/// A run of no more steps is short: it is read whole.
+pub(crate) const SHORT: u64 = LONG as u64;
 
 /// Seeds that a smaller world is tried with, the first one's own among them.
 const SEED_COUNT: u64 = 8;
@@ -84,7 +85,7 @@ impl Shrinking<'_> {
         let mut search = Worlds {
             shrinking: self,
             wanted,
-            steps_max: first.steps.max(SHORT),
+            steps_max: if first.steps > SHORT { u64::MAX } else { SHORT },
             tries: 0,
             world: World {
                 setup: self.setup.clone(),
@@ -106,7 +107,8 @@ impl Shrinking<'_> {
 
     fn goes_on(&self, tries: u64, size: Size) -> bool {
         self.meter.at(tries);
-        self.meter.note(format!("tries: {} nodes, {} faults, {} steps", size.nodes, size.faults, size.steps));
+        let Size { nodes, faults, steps } = size;
+        self.meter.note(format!("at most; now {nodes} nodes, {faults} faults, {} steps", grouped(steps as u64)));
         !self.deadline.is_over()
     }
 }
@@ -120,7 +122,8 @@ fn fault_count(plan: &Plan) -> usize {
 struct Worlds<'a> {
     shrinking: &'a Shrinking<'a>,
     wanted: Signature,
-    /// A world in which it takes more steps is no smaller one: what is saved in nodes and faults would be paid for in tries.
+    /// A world in which it takes more steps is no smaller one, where the first run is short: what is saved in nodes and faults would
+    /// be paid for in steps to read. A long run nobody reads, and fewer nodes and faults make it shorter in the end.
     steps_max: u64,
     tries: u64,
     world: World,

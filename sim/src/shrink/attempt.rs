@@ -13,9 +13,6 @@ use super::limits::{Limits, note_disk};
 use super::measure::{Size, roughness};
 use super::pieces::{self, Piece, Pieces};
 
-/// A run that carries on gets no longer than this.
-const CARRIED_MAX: usize = 100_000;
-
 /// So many beginnings of the smallest run so far are kept, evenly spread.
 const KEPT_COUNT: usize = 24;
 
@@ -32,8 +29,8 @@ pub(crate) struct Attempt<'a, P: Protocol> {
     limits: Option<Limits>,
     /// What must go wrong; anything, if nothing is said.
     wanted: Option<Signature>,
-    /// Whether what the world owes and no piece brings happens by itself, at the latest moment.
-    carries_on: bool,
+    /// Where what the world owes and no piece brings happens by itself, at the latest moment: until so many pieces have happened.
+    carried_max: Option<usize>,
     kept: Kept<P>,
 }
 
@@ -88,7 +85,7 @@ impl<'a, P: Protocol> Attempt<'a, P> {
             clocks: script.clocks.clone(),
             limits,
             wanted,
-            carries_on: false,
+            carried_max: None,
             kept: Kept::new(),
         }
     }
@@ -102,9 +99,16 @@ impl<'a, P: Protocol> Attempt<'a, P> {
         self.kept.plays.clear();
     }
 
-    pub(crate) fn set_carries_on(&mut self, carries_on: bool) {
-        self.carries_on = carries_on;
-        self.kept.plays.clear();
+    /// Lets what is owed happen by itself from the next try on, in runs of at most so many pieces; or no more.
+    pub(crate) fn set_carried_max(&mut self, carried_max: Option<usize>) {
+        if self.carried_max.is_some() != carried_max.is_some() {
+            self.kept.plays.clear();
+        }
+        self.carried_max = carried_max;
+    }
+
+    pub(crate) fn carries_on(&self) -> bool {
+        self.carried_max.is_some()
     }
 
     /// Most tries from here on begin as this run does.
@@ -204,9 +208,9 @@ impl<'a, P: Protocol> Attempt<'a, P> {
     /// Lets time pass, if it may.
     fn elapse(&self, play: &mut Play<P>, id: u32, span: Span) -> bool {
         let until = play.playback.world.driver.now + span.0;
-        let may_pass = self.limits.is_none_or(|limits| match self.carries_on {
-            true => limits.are_up(&play.playback) && self.carry_on(play, limits, until),
-            false => limits.allow(&play.playback, span),
+        let may_pass = self.limits.is_none_or(|limits| match self.carried_max {
+            Some(most) => limits.are_up(&play.playback) && self.carry_on(play, limits, until, most),
+            None => limits.allow(&play.playback, span),
         });
         if !may_pass {
             return false;
@@ -216,10 +220,10 @@ impl<'a, P: Protocol> Attempt<'a, P> {
     }
 
     /// What is owed before `until` happens, each as late as it may; `false` if it cannot, or a property falls.
-    fn carry_on(&self, play: &mut Play<P>, limits: Limits, until: u64) -> bool {
+    fn carry_on(&self, play: &mut Play<P>, limits: Limits, until: u64, most: usize) -> bool {
         while let Some((latest, choice, aim)) = limits.next_due(&play.playback).filter(|(latest, ..)| *latest < until) {
             let (wait, id) = (play.until(latest), play.fresh());
-            if play.done.len() > CARRIED_MAX || wait.0 > 0 && !self.pass(play, id, wait) {
+            if play.done.len() > most || wait.0 > 0 && !self.pass(play, id, wait) {
                 return false;
             }
             if play.has_fallen() {

@@ -36,9 +36,11 @@ impl Limits {
         down(playback) <= self.down
     }
 
-    /// What must happen first, no later than when [ns]; and the message that is meant, if it is one's arrival.
+    /// What happens first, if none of it is later than it may be, and when [ns]; and the message that is meant, if it is one's
+    /// arrival. Messages arrive, also where they may be lost.
     pub(crate) fn next_due<P: Protocol>(&self, playback: &Playback<P>) -> Option<(u64, Named<P>, Option<Origin>)> {
-        let (at, first) = self.bound(playback).map(|owed| (self.latest(&owed), owed)).min_by_key(|(at, _)| *at)?;
+        let owed = timers(playback).chain(records(playback)).chain(messages(playback));
+        let (at, first) = owed.map(|owed| (self.latest(&owed), owed)).min_by_key(|(at, _)| *at)?;
         Some(match first {
             Owed::Timer { node, timer, .. } => (at, Choice::At(node, Local::Fire(timer.clone())), None),
             Owed::Record { node, stream, .. } => (at, Choice::At(node, Local::Sync(stream)), None),

@@ -27,6 +27,7 @@ use seedbed_model::{ExactScript, Protocol};
 pub use explain::{Contribution, chain, continuations, contributions};
 pub use limits::Limits;
 pub use measure::Size;
+pub use passes::LONG;
 pub use point::{Certain, certain};
 
 use attempt::Attempt;

@@ -12,13 +12,17 @@ use super::pieces::{Piece, Pieces};
 use super::{Budget, Found, Progress};
 
 /// A run of more steps is long: single steps of it are left out only after whole stretches, and its numbers stay as they are.
-const LONG: usize = 500;
+pub const LONG: usize = 500;
 
 /// Rounder numbers get at most the budget divided by this.
 const ROUNDING_PART: u64 = 4;
 
 /// A stretch of fewer steps is left out by its single steps.
 const STRETCH_MIN: usize = 4;
+
+/// A run that carries on may be so many times as long as the smallest one so far, if it is smaller otherwise: so that what it saves
+/// in nodes and faults is not paid for in tries.
+const CARRIED_TIMES: usize = 2;
 
 /// Once windows of all sizes were tried, those of no more steps are tried again.
 const WINDOW_AGAIN: usize = 8;
@@ -111,8 +115,19 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
         if !self.may_try() {
             return false;
         }
+        if self.attempt.carries_on() {
+            self.attempt.set_carried_max(Some(self.carried_max(pieces)));
+        }
         let found = self.attempt.run(pieces);
         self.adopt(found)
+    }
+
+    /// How long a run of these pieces may get by carrying on and still be the smaller one.
+    fn carried_max(&self, pieces: &[Rc<Piece<P>>]) -> usize {
+        let weight =
+            |pieces: &[Rc<Piece<P>>]| pieces.iter().filter(|piece| piece.is_start() || piece.is_fault()).count();
+        let best = &self.best.pieces;
+        best.len() * if weight(pieces) < weight(best) { CARRIED_TIMES } else { 1 }
     }
 
     /// Adopts the pieces with one of them changed, if they fall and are smaller.
@@ -203,7 +218,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
     /// Of a long run leaves out faults and whole stretches, and lets what is owed after them happen by itself: else most of what
     /// comes after them is of messages that were not sent, and what was sent instead never arrives.
     fn stretches(&mut self) {
-        self.attempt.set_carries_on(true);
+        self.attempt.set_carried_max(Some(self.best.pieces.len()));
         let mut size = self.best.pieces.len() / 2;
         while size >= STRETCH_MIN && self.best.size.steps > LONG && !self.is_over {
             self.nodes();
@@ -211,7 +226,7 @@ impl<'a, 'b, 'c, P: Protocol> Search<'a, 'b, 'c, P> {
             self.windows(size);
             size = size.min(self.best.pieces.len()) / 2;
         }
-        self.attempt.set_carries_on(false);
+        self.attempt.set_carried_max(None);
     }
 
     /// Leaves out steps until none can be. In a chain of which each can be left out once the next is, or once the one before is,
