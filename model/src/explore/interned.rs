@@ -88,25 +88,31 @@ pub(super) struct Initial {
     pub(super) violation: Option<Violation>,
 }
 
-/// One way a step can go: what it does to a row, small and flat, since every transition reads one.
+/// One way a step can go: what it does to a row, small and flat, and on one line of memory, since every transition reads one.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Branch {
     /// What its writes, and what its sends, add to a row's weight. What it writes over is known: it read it.
     written: u64,
     sent: u64,
-    /// In `branch_cells`: a slot and an id for each write, then an id for each send.
-    start: u32,
-    write_count: u16,
-    send_count: u16,
     timer_ops: u32,
     events: u32,
     goals: u32,
     /// Index of what hardly any branch has.
     extra: u32,
+    write_count: u16,
+    send_count: u16,
     /// Whether its writes exchange lists of tags, and whether its sends have tags.
     writes_tags: bool,
     sends_tags: bool,
+    /// A slot and an id for each write, then an id for each send; or where they begin in `branch_cells`, if they are more.
+    cells: [u32; CELLS_NEAR],
 }
+
+/// So many cells of a branch are at hand.
+const CELLS_NEAR: usize = 6;
+
+const _: () = assert!(size_of::<Branch>() == 64);
 
 /// What hardly any branch has.
 struct Extra {

@@ -170,18 +170,22 @@ impl Shard {
     pub(super) fn insert(&mut self, fingerprint: u64, parent: u32) -> (u32, bool) {
         match self.find(fingerprint) {
             Ok(at) => (self.number_at(at), false),
-            Err(at) => {
-                let index = *self.len.0.get_mut();
-                *self.slots[at].get_mut() = fingerprint;
-                *self.indices[at].get_mut() = index;
-                *self.parents[index as usize].get_mut() = parent;
-                *self.len.0.get_mut() += 1;
-                if self.is_full() {
-                    self.grow();
-                }
-                (self.number_of(index), true)
-            }
+            Err(at) => (self.add(at, fingerprint, parent), true),
         }
+    }
+
+    /// Adds a state in the slot where it belongs; its number.
+    #[inline]
+    fn add(&mut self, at: usize, fingerprint: u64, parent: u32) -> u32 {
+        let index = *self.len.0.get_mut();
+        *self.slots[at].get_mut() = fingerprint;
+        *self.indices[at].get_mut() = index;
+        *self.parents[index as usize].get_mut() = parent;
+        *self.len.0.get_mut() += 1;
+        if self.is_full() {
+            self.grow();
+        }
+        self.number_of(index)
     }
 
     /// Enters a state, while others may do so too.
@@ -223,13 +227,17 @@ impl Shard {
     /// Takes a transition: a new state's row goes among the fresh ones.
     #[inline]
     pub(super) fn land(&mut self, entry: &Entry, cells: &[u32], keeps_edges: bool) {
-        let (state, new) = self.insert(entry.fingerprint, entry.from);
-        if new {
-            self.fresh.push(Row { cells, weight: entry.weight }, state);
-        }
-        if keeps_edges && entry.from != ROOT {
-            self.edges.push(Edge { from: entry.from, to: state, action: entry.action });
-        }
+        let keeps_edge = keeps_edges && entry.from != ROOT;
+        // The number of a known state lies elsewhere in memory, far away: it is read only where it is asked for.
+        let to = match self.find(entry.fingerprint) {
+            Ok(at) => keeps_edge.then(|| self.number_at(at)),
+            Err(at) => {
+                let state = self.add(at, entry.fingerprint, entry.from);
+                self.fresh.push(Row { cells, weight: entry.weight }, state);
+                keeps_edge.then_some(state)
+            }
+        };
+        self.edges.extend(to.map(|to| Edge { from: entry.from, to, action: entry.action }));
     }
 
     pub(super) fn number(&self) -> usize {

@@ -144,15 +144,22 @@ impl<P: Protocol> Interned<P> {
     }
 
     fn flat_branch(&mut self, writes: &[Write], sends: &[Id]) -> Branch {
-        let start = self.branch_cells.len() as u32;
-        self.branch_cells.extend(writes.iter().flat_map(|write| [u32::from(write.slot), write.new]));
-        self.branch_cells.extend_from_slice(sends);
+        let pairs = writes.iter().flat_map(|write| [u32::from(write.slot), write.new]);
+        let all: Vec<u32> = pairs.chain(sends.iter().copied()).collect();
+        let mut cells = [0; CELLS_NEAR];
+        match cells.get_mut(..all.len()) {
+            Some(near) => near.copy_from_slice(&all),
+            None => {
+                cells[0] = self.branch_cells.len() as u32;
+                self.branch_cells.extend_from_slice(&all);
+            }
+        }
         let pool = &self.pool;
         let change = |write: &Write| pool.weight(write.new).wrapping_sub(pool.weight(write.old));
         Branch {
             written: writes.iter().map(change).fold(0, u64::wrapping_add),
             sent: sends.iter().map(|flight| pool.weight(*flight)).fold(0, u64::wrapping_add),
-            start,
+            cells,
             write_count: writes.len() as u16,
             send_count: sends.len() as u16,
             timer_ops: NONE,
@@ -239,6 +246,21 @@ impl<P: Protocol> Interned<P> {
 const ALONE: u32 = 1 << 31;
 
 impl Branch {
+    /// A slot and an id for each write, and an id for each send.
+    #[inline]
+    pub(super) fn cells<'a>(&'a self, far: &'a [u32]) -> (&'a [u32], &'a [u32]) {
+        let (writes, count) = self.cell_counts();
+        let all = if count <= CELLS_NEAR { &self.cells[..] } else { &far[self.cells[0] as usize..] };
+        all[..count].split_at(writes)
+    }
+
+    /// Cells of its writes, and all.
+    #[inline]
+    fn cell_counts(&self) -> (usize, usize) {
+        let writes = 2 * usize::from(self.write_count);
+        (writes, writes + usize::from(self.send_count))
+    }
+
     fn is_empty(&self) -> bool {
         self.write_count == 0
             && self.send_count == 0

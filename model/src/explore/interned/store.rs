@@ -87,16 +87,15 @@ impl<P: Protocol> Store<P> for Interned<P> {
     }
     #[inline]
     fn send(&mut self, _: NodeId, outcome: &Branch) {
-        let start = outcome.start as usize + 2 * usize::from(outcome.write_count);
-        let end = start + usize::from(outcome.send_count);
         if self.bounds.capacity.is_none() {
-            self.work.flights.extend_from_slice(&self.branch_cells[start..end]);
+            let (_, sends) = outcome.cells(&self.branch_cells);
+            self.work.flights.extend_from_slice(sends);
             self.work.weight = self.work.weight.wrapping_add(outcome.sent);
             self.work.tags_changed |= outcome.sends_tags;
             return;
         }
-        for at in start..end {
-            self.put_bounded(self.branch_cells[at]);
+        for at in 0..usize::from(outcome.send_count) {
+            self.put_bounded(outcome.cells(&self.branch_cells).1[at]);
         }
     }
     #[inline]
@@ -138,8 +137,7 @@ impl<P: Protocol> Interned<P> {
     pub(super) fn begin(&mut self, node: NodeId, local: u32) -> Branch {
         let index = self.step(node, local);
         let branch = self.branches[index as usize];
-        let start = branch.start as usize;
-        for write in self.branch_cells[start..start + 2 * usize::from(branch.write_count)].chunks_exact(2) {
+        for write in branch.cells(&self.branch_cells).0.chunks_exact(2) {
             self.work.fixed[write[0] as usize] = write[1];
         }
         self.work.weight = self.work.weight.wrapping_add(branch.written);
