@@ -12,7 +12,7 @@ use super::crew::{Crew, Task};
 use super::frontier::{Frontier, Level};
 use super::level::Segment;
 use super::search::{Aids, Bad, Kept, Search, Worker};
-use super::space::{Entry, Lane, Space, Successors};
+use super::space::{Lane, Space, Successors};
 use super::table::{Shard, shard_of};
 
 /// A round expands about so many states, between two calls of `watch`.
@@ -294,7 +294,7 @@ impl<'env, S: Space + 'env> Search<S> {
     }
 }
 
-/// The slots of so many transitions are fetched from memory at once, in a loop so tight that their ways overlap.
+/// The slots of so many transitions are fetched from memory at once.
 const BATCH: usize = 32;
 
 fn land<'l>(lanes: impl Iterator<Item = &'l Lane>, shards: &mut [Shard], keeps_edges: bool) {
@@ -302,9 +302,9 @@ fn land<'l>(lanes: impl Iterator<Item = &'l Lane>, shards: &mut [Shard], keeps_e
     for lane in lanes {
         let mut start = 0;
         for batch in lane.entries.chunks(BATCH) {
-            let touch =
-                |near, entry: &Entry| near ^ shards[shard_of(entry.fingerprint) - first].touch(entry.fingerprint);
-            std::hint::black_box(batch.iter().fold(0, touch));
+            for entry in batch {
+                shards[shard_of(entry.fingerprint) - first].prefetch(entry.fingerprint);
+            }
             for entry in batch {
                 let end = entry.end as usize;
                 shards[shard_of(entry.fingerprint) - first].land(entry, &lane.cells[start..end], keeps_edges);

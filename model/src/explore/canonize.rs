@@ -65,6 +65,15 @@ fn orders(class: &[NodeId]) -> Vec<Vec<NodeId>> {
     all
 }
 
+/// A step's part in what messages can still do: what the others can do has not changed by it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Change {
+    /// The only node that may be in another state.
+    pub(super) node: NodeId,
+    /// Messages from here on were sent.
+    pub(super) first_sent: usize,
+}
+
 /// A fingerprint of a sum of weights; never 0.
 #[inline]
 pub(super) fn fingerprint(weight: u64) -> u64 {
@@ -72,22 +81,33 @@ pub(super) fn fingerprint(weight: u64) -> u64 {
 }
 
 impl<P: Protocol> Interned<P> {
+    /// Whether no message met can be dropped or exchanged, as far as is known.
+    #[inline]
+    pub(super) fn takes_rows_as_they_are(&self) -> bool {
+        !self.knows_mortals && (!self.bounds.drop_dead || self.mortals.is_empty())
+    }
+
     /// Removes messages that can have no effect from the row being worked on. `exchange`: replaces those that act
-    /// like another by the other.
-    pub(super) fn drop_dead(&mut self, exchange: bool) {
+    /// like another by the other. `changed`: what changed since the last time, if not everything may have.
+    pub(super) fn drop_dead(&mut self, exchange: bool, changed: Option<Change>) {
         if !self.bounds.drop_dead || self.mortals.is_empty() {
             return;
         }
-        let mut at = 0;
+        let (mut at, mut is_moved) = (0, false);
         while at < self.work.flights.len() {
             let flight = self.work.flights[at];
-            if self.flight(flight).always_live {
-                at += 1;
+            let info = self.flight(flight);
+            let is_old = changed.is_some_and(|changed| at < changed.first_sent && info.to != changed.node);
+            if info.always_live || (is_old && !is_moved) {
+                (at, is_moved) = (at + 1, false);
                 continue;
             }
+            is_moved = false;
             match self.relevance(flight) {
                 Relevance::Dead => {
                     self.remove_flight(at);
+                    // The last, which may be new, has taken its place.
+                    is_moved = true;
                 }
                 Relevance::Same(other) if exchange => {
                     self.replace_flight(at, other);

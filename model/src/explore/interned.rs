@@ -78,6 +78,19 @@ pub(super) struct Work {
     pub(super) tags_changed: bool,
 }
 
+impl Work {
+    /// Becomes a copy, in the memory that it has.
+    #[inline]
+    pub(super) fn become_like(&mut self, other: &Work) {
+        self.fixed.clear();
+        self.fixed.extend_from_slice(&other.fixed);
+        self.flights.clear();
+        self.flights.extend_from_slice(&other.flights);
+        self.weight = other.weight;
+        self.tags_changed = other.tags_changed;
+    }
+}
+
 /// A row in which every node has just started.
 #[derive(Debug, Clone)]
 pub(super) struct Initial {
@@ -97,7 +110,7 @@ pub(super) struct Branch {
     sent: u64,
     timer_ops: u32,
     events: u32,
-    goals: u32,
+    pub(super) goals: u32,
     /// Index of what hardly any branch has.
     extra: u32,
     write_count: u16,
@@ -268,6 +281,7 @@ pub(super) fn initial<P: Protocol>(
 }
 
 pub(super) use moments::initial_at;
+pub(super) use steps::Glance;
 
 /// How many parts the node's host has after its start.
 fn parts_once_started<P: Protocol>(protocol: &P, node: NodeId) -> Result<usize, String> {
@@ -466,12 +480,7 @@ impl<P: Protocol> Interned<P> {
 
     /// Starts a step from `row`.
     pub(super) fn reset(&mut self, row: &Work) {
-        self.work.fixed.clear();
-        self.work.fixed.extend_from_slice(&row.fixed);
-        self.work.flights.clear();
-        self.work.flights.extend_from_slice(&row.flights);
-        self.work.weight = row.weight;
-        self.work.tags_changed = row.tags_changed;
+        self.work.become_like(row);
         self.taken.answers.clear();
         self.taken.overflowed.clear();
         self.taken.violation = None;

@@ -39,6 +39,11 @@ impl Odometer {
         self.scrambled = seed | 1;
     }
 
+    /// Whether nothing was left open since it began.
+    pub fn is_at_rest(&self) -> bool {
+        self.digits.is_empty()
+    }
+
     /// The digits it stands at, in the order they were picked.
     pub fn digits(&self) -> impl Iterator<Item = u32> {
         self.digits.iter().map(|(digit, _)| *digit)

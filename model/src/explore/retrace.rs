@@ -130,7 +130,7 @@ impl<P: Protocol> Walker<P> {
                 walker.take(pick);
                 let steps = walker.script_steps(named, elapsed);
                 let violation = walker.store.taken.violation.take();
-                walker.store.drop_dead(false);
+                walker.store.drop_dead(false, None);
                 let kept = walker.store.work.clone();
                 walker.exchange(stands_for);
                 walker.store.work.tags_changed = true;

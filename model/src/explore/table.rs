@@ -6,6 +6,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use prefetch_index::prefetch_index;
+
 use super::graph::Edge;
 use super::level::Segment;
 use super::space::{Entry, Row};
@@ -159,10 +161,10 @@ impl Shard {
         }
     }
 
-    /// Reads the slot, so that it is near when it is asked for; what it holds, so that the reading is not left out.
+    /// Has the slot fetched from memory, so that it is near when it is asked for.
     #[inline]
-    pub(super) fn touch(&self, fingerprint: u64) -> u64 {
-        self.slots[fingerprint as usize & (self.slots.len() - 1)].load(Ordering::Relaxed)
+    pub(super) fn prefetch(&self, fingerprint: u64) {
+        prefetch_index(&self.slots, fingerprint as usize & (self.slots.len() - 1));
     }
 
     /// The number of a state seen before, or else the next.

@@ -5,13 +5,13 @@ use std::io;
 
 use super::Bounds;
 use super::bounds::Clock;
-use super::canonize::{fingerprint, permutations};
+use super::canonize::{Change, fingerprint, permutations};
 use super::checkpoint::{Reader, Writer};
 use super::exercised::Exercised;
-use super::interned::{Faults, Initial, Interned, Work, initial, initial_at};
+use super::interned::{Faults, Glance, Initial, Interned, Taken, Work, initial, initial_at};
 use super::landings::Landings;
 use super::moment::{Moment, Pace};
-use super::pool::Id;
+use super::pool::{ABSENT, Id};
 use super::space::{Claim, Row, Space, Successors};
 use crate::canonical::Canonical;
 use crate::host::{Local, Phase};
@@ -38,9 +38,13 @@ pub(super) struct Walker<P: Protocol> {
     picks: Vec<Pick>,
     /// Of the nodes in the row whose options are asked for.
     phases: Vec<Phase>,
+    /// By pick, what it comes to where that is seen without taking it.
+    glances: Vec<Option<Glance>>,
     landings: Landings,
     cells: Cells,
     has_faults: bool,
+    /// Whether every link is whole and takes any number of messages.
+    is_open: bool,
     pace: Pace,
 }
 
@@ -58,6 +62,8 @@ struct Left {
 struct Cells {
     /// The slots that can change.
     live: Vec<u16>,
+    /// `[slot]`: its place among them.
+    places: Vec<u16>,
     /// A row with the others.
     base: Vec<Id>,
 }
@@ -76,7 +82,26 @@ impl Cells {
         }
         dead.extend((!store.bounds.has_faults() && !store.may_cut).then_some(layout.faults));
         dead.extend(clocks_are_alike(store, initial).then_some(layout.clocks));
-        Cells { live: (0..layout.fixed as u16).filter(|slot| !dead.contains(slot)).collect(), base }
+        let live: Vec<u16> = (0..layout.fixed as u16).filter(|slot| !dead.contains(slot)).collect();
+        let mut places = vec![u16::MAX; layout.fixed];
+        live.iter().zip(0..).for_each(|(slot, place)| places[usize::from(*slot)] = place);
+        Cells { live, places, base }
+    }
+
+    /// What becomes of `row` by a step that takes the message `taken` from flight, if any, then writes and sends: what taking it
+    /// and [`Self::write`] come to.
+    #[inline]
+    fn write_after(&self, row: Row<'_>, taken: Id, (writes, sends): (&[u32], &[u32]), cells: &mut Vec<u32>) {
+        let start = cells.len();
+        cells.extend_from_slice(row.cells);
+        for write in writes.chunks_exact(2) {
+            cells[start + usize::from(self.places[write[0] as usize])] = write[1];
+        }
+        let flights = &row.cells[self.live.len()..];
+        if let Some(at) = flights.iter().position(|flight| *flight == taken) {
+            cells.swap_remove(start + self.live.len() + at);
+        }
+        cells.extend_from_slice(sends);
     }
 
     #[inline]
@@ -148,6 +173,7 @@ impl<P: Protocol> Walker<P> {
         let cells = Cells::of(&store, &initial);
         Ok(Walker {
             has_faults: bounds.has_faults(),
+            is_open: bounds.capacity.is_none() && !store.may_cut,
             pace: moment.map_or(Pace::TICKS, |moment| moment.pace),
             cells,
             store,
@@ -162,14 +188,20 @@ impl<P: Protocol> Walker<P> {
             row: Work::default(),
             picks: Vec::new(),
             phases: Vec::new(),
+            glances: Vec::new(),
             landings: Landings::new(),
         })
     }
 
     /// Turns the row being worked on into its canonical form.
     pub(super) fn canonize(&mut self) -> Landed {
+        self.store.drop_dead(true, None);
+        self.canonize_living()
+    }
+
+    /// The same, where no message is dead.
+    fn canonize_living(&mut self) -> Landed {
         let store = &mut self.store;
-        store.drop_dead(true);
         if store.keeps_names {
             store.saturate_stamps();
         }
@@ -391,36 +423,32 @@ impl<P: Protocol> Space for Walker<P> {
     }
 
     fn expand(&mut self, row: Row<'_>, out: &mut Successors) {
-        let mut from = std::mem::take(&mut self.row);
         let mut picks = std::mem::take(&mut self.picks);
-        self.cells.read(row, &mut from);
-        self.store.reset(&from);
+        self.cells.read(row, &mut self.store.work);
         self.options(&mut picks);
+        self.glance(&picks);
         let is_fair = self.store.bounds.eventually;
         if is_fair {
             out.owe(self.store.owed());
         }
-        // Where no pick was taken yet, nothing has changed.
-        let mut is_changed = false;
-        'picks: for pick in &picks {
+        // The row is kept once a pick has to be taken: until then it is the one being worked on.
+        let (mut from, mut is_kept) = (std::mem::take(&mut self.row), false);
+        for (at, pick) in picks.iter().enumerate() {
             if is_fair {
                 out.act(self.store.action_of(pick));
             }
-            loop {
-                if std::mem::replace(&mut is_changed, true) {
-                    self.store.reset(&from);
-                }
-                self.take(pick);
-                if !self.was_ignored(pick, &from) {
-                    self.land(out);
-                }
-                if out.has_fallen() {
-                    self.store.odometer.restart();
-                    break 'picks;
-                }
-                if !self.store.odometer.advance() {
-                    break;
-                }
+            if let Some(glance) = self.glances[at]
+                && self.land_at_a_glance(row, &glance, out)
+            {
+                debug_assert!(self.is_glanced_right(row, pick, &glance));
+                continue;
+            }
+            if !std::mem::replace(&mut is_kept, true) {
+                from.become_like(&self.store.work);
+            }
+            self.go_every_way(pick, &from, out);
+            if out.has_fallen() {
+                break;
             }
         }
         self.row = from;
@@ -430,6 +458,7 @@ impl<P: Protocol> Space for Walker<P> {
     fn fork(&self) -> Self {
         Walker {
             has_faults: self.has_faults,
+            is_open: self.is_open,
             pace: self.pace,
             cells: self.cells.clone(),
             store: self.store.fork(),
@@ -442,6 +471,7 @@ impl<P: Protocol> Space for Walker<P> {
             row: Work::default(),
             picks: Vec::new(),
             phases: Vec::new(),
+            glances: Vec::new(),
             landings: Landings::new(),
         }
     }
@@ -481,6 +511,96 @@ impl<P: Protocol> Space for Walker<P> {
 }
 
 impl<P: Protocol> Walker<P> {
+    /// Notes what the picks come to, where that is seen without taking them.
+    #[inline]
+    fn glance(&mut self, picks: &[Pick]) {
+        self.glances.clear();
+        if !self.is_open {
+            self.glances.resize(picks.len(), None);
+            return;
+        }
+        for pick in picks {
+            let step = match pick {
+                Choice::Deliver(flight) => {
+                    let info = self.store.flight(*flight);
+                    (self.phases[info.to.index()] == Phase::Up).then_some((info.local, *flight))
+                }
+                Choice::At(_, local) => match self.store.local_of(*local).1 {
+                    Local::Sync(_) | Local::Decide(_) => Some((*local, ABSENT)),
+                    _ => None,
+                },
+                _ => None,
+            };
+            self.glances.push(step.and_then(|(local, taken)| self.store.glance(local, taken)));
+        }
+    }
+
+    /// Tells where a step leads from `row` that was glanced at; false if it must be taken to know.
+    #[inline]
+    fn land_at_a_glance(&mut self, row: Row<'_>, glance: &Glance, out: &mut Successors) -> bool {
+        let (branch, cells) = self.store.glanced(glance);
+        if glance.taken != ABSENT && self.store.bounds.keep_ignored && branch.is_empty() {
+            return true;
+        }
+        let raw = fingerprint(glance.weight);
+        if self.is_dear(glance.changes_tags) {
+            let known = self.landings.find(raw);
+            known.into_iter().for_each(|known| out.known(known, branch.goals));
+            return known.is_some();
+        }
+        let is_canonical = self.store.takes_rows_as_they_are();
+        if is_canonical {
+            out.push(raw, glance.weight, branch.goals, |out| self.cells.write_after(row, glance.taken, cells, out));
+        }
+        is_canonical
+    }
+
+    /// Whether a row takes more to make canonical than to look up where it led to lately.
+    #[inline]
+    fn is_dear(&self, changes_tags: bool) -> bool {
+        !self.permutations.is_empty() || changes_tags
+    }
+
+    /// Whether taking the pick in `row` comes to what was seen. Leaves the row being worked on as it was.
+    fn is_glanced_right(&mut self, row: Row<'_>, pick: &Pick, glance: &Glance) -> bool {
+        let (kept, mut from) = (self.store.work.clone(), Work::default());
+        self.cells.read(row, &mut from);
+        self.store.reset(&from);
+        self.take(pick);
+        let (mut seen, mut taken) = (Vec::new(), Vec::new());
+        let (branch, cells) = self.store.glanced(glance);
+        self.cells.write_after(row, glance.taken, cells, &mut seen);
+        self.cells.write(&self.store.work, &mut taken);
+        let Taken { answers, overflowed, violation, goals } = &self.store.taken;
+        let is_alike = (&seen, glance.weight, glance.changes_tags)
+            == (&taken, self.store.work.weight, self.store.work.tags_changed)
+            && (*goals, violation.is_some()) == (branch.goals, false)
+            && answers.is_empty()
+            && overflowed.is_empty()
+            && self.store.odometer.is_at_rest();
+        self.store.reset(&kept);
+        is_alike
+    }
+
+    /// Takes the pick in every way that it can go from `from`, up to the first that a property falls on.
+    fn go_every_way(&mut self, pick: &Pick, from: &Work, out: &mut Successors) {
+        let changed = self.change_by(pick, from);
+        loop {
+            self.store.reset(from);
+            self.take(pick);
+            if !self.was_ignored(pick, from) {
+                self.land(changed, out);
+            }
+            if out.has_fallen() {
+                self.store.odometer.restart();
+                return;
+            }
+            if !self.store.odometer.advance() {
+                return;
+            }
+        }
+    }
+
     /// Whether a message was delivered that changed nothing, and such messages stay in flight.
     #[inline]
     fn was_ignored(&self, pick: &Pick, from: &Work) -> bool {
@@ -496,34 +616,41 @@ impl<P: Protocol> Walker<P> {
         }
     }
 
+    /// What the pick changes in `from` that messages are about, if that is one node alone.
     #[inline]
-    fn land(&mut self, out: &mut Successors) {
-        let store = &mut self.store;
-        if let Some(violation) = store.taken.violation.take() {
+    fn change_by(&self, pick: &Pick, from: &Work) -> Option<Change> {
+        let (node, first_sent) = match pick {
+            Choice::Deliver(flight) => (self.store.flight(*flight).to, from.flights.len() - 1),
+            Choice::Duplicate(flight) => (self.store.flight(*flight).to, from.flights.len()),
+            Choice::At(node, _) => (*node, from.flights.len()),
+            Choice::Lose(_) | Choice::Cut(..) | Choice::Heal(..) | Choice::Elapse(_) => return None,
+        };
+        // A link that is full loses a message from among the others.
+        self.is_open.then_some(Change { node, first_sent })
+    }
+
+    #[inline]
+    fn land(&mut self, changed: Option<Change>, out: &mut Successors) {
+        if let Some(violation) = self.store.taken.violation.take() {
             out.fell(violation);
             return;
         }
-        let goals = store.taken.goals;
-        if self.permutations.is_empty() && !store.work.tags_changed && !store.knows_mortals {
-            // Nothing to make canonical but messages that nobody has asked about yet.
-            store.drop_dead(true);
-            if !store.work.tags_changed {
-                let work = &store.work;
-                out.push(fingerprint(work.weight), work.weight, goals, |cells| self.cells.write(work, cells));
-                return;
-            }
-        }
-        let raw = fingerprint(store.work.weight);
-        if let Some(known) = self.landings.find(raw) {
+        let goals = self.store.taken.goals;
+        let Work { weight, tags_changed, .. } = self.store.work;
+        let (raw, is_dear) = (fingerprint(weight), self.is_dear(tags_changed));
+        if is_dear && let Some(known) = self.landings.find(raw) {
             out.known(known, goals);
             return;
         }
-        let landed = self.canonize();
+        self.store.drop_dead(true, changed);
+        let landed = self.canonize_living();
         if landed.cut {
             out.cut();
             return;
         }
-        self.landings.note(raw, landed.fingerprint);
+        if is_dear {
+            self.landings.note(raw, landed.fingerprint);
+        }
         let work = &self.store.work;
         out.push(landed.fingerprint, work.weight, goals, |cells| self.cells.write(work, cells));
     }

@@ -3,18 +3,44 @@
 use super::*;
 
 impl<P: Protocol> Interned<P> {
+    /// What a node's step on `local` would make of the row being worked on, after the message `taken` was taken from flight (or
+    /// [`ABSENT`]). `None` if that is not known, may go several ways, or is more than writing and sending. The node is up, links
+    /// are whole and take any number of messages.
+    #[inline]
+    pub(in crate::explore) fn glance(&mut self, local: u32, taken: Id) -> Option<Glance> {
+        // Where there are several ways, this is the index of none.
+        let index = self.known_ways(local)? ^ ALONE;
+        let branch = self.branches.get(index as usize)?;
+        let left = self.work.weight.wrapping_sub(self.pool.weight(taken));
+        branch.is_plain().then(|| Glance {
+            weight: left.wrapping_add(branch.written).wrapping_add(branch.sent),
+            changes_tags: branch.writes_tags || branch.sends_tags || self.pool.tags_index(taken) != 0,
+            taken,
+            branch: index,
+        })
+    }
+
+    /// The branch that was glanced at, with its cells: see [`Branch::cells`].
+    #[inline]
+    pub(in crate::explore) fn glanced(&self, glance: &Glance) -> (&Branch, (&[u32], &[u32])) {
+        let branch = &self.branches[glance.branch as usize];
+        (branch, branch.cells(&self.branch_cells))
+    }
+
     #[inline]
     pub(super) fn step(&mut self, node: NodeId, local: u32) -> u32 {
-        let work = &self.work;
-        let sets = &self.timer_sets;
-        let found =
-            self.host_memo.find(local, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
-        let ways = found.unwrap_or_else(|| self.compute(node, local));
+        let ways = self.known_ways(local).unwrap_or_else(|| self.compute(node, local));
         if ways & ALONE != 0 {
             return ways & !ALONE;
         }
         let (start, len) = self.ranges[ways as usize];
         start + self.odometer.pick(len as usize) as u32
+    }
+
+    #[inline]
+    fn known_ways(&mut self, local: u32) -> Option<u32> {
+        let (work, sets) = (&self.work, &self.timer_sets);
+        self.host_memo.find(local, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0))
     }
 
     /// Whether the delivery of the message to a node that is up is known to change nothing, from its receiver's core alone.
@@ -242,6 +268,18 @@ impl<P: Protocol> Interned<P> {
     }
 }
 
+/// What a step comes to, seen without taking it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::explore) struct Glance {
+    /// Of the row afterwards.
+    pub(in crate::explore) weight: u64,
+    /// Whether the row's tags may not be canonical then.
+    pub(in crate::explore) changes_tags: bool,
+    /// The message it takes from flight, or [`ABSENT`].
+    pub(in crate::explore) taken: Id,
+    branch: u32,
+}
+
 /// In what is remembered of a step: it has but one way, and this is the branch. Else it is a range of branches.
 const ALONE: u32 = 1 << 31;
 
@@ -261,11 +299,15 @@ impl Branch {
         (writes, writes + usize::from(self.send_count))
     }
 
-    fn is_empty(&self) -> bool {
-        self.write_count == 0
-            && self.send_count == 0
-            && (self.timer_ops, self.events, self.extra) == (NONE, NONE, NONE)
-            && self.goals == 0
+    /// Whether it is done by writing and sending.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        (self.timer_ops, self.events, self.extra) == (NONE, NONE, NONE)
+    }
+
+    #[inline]
+    pub(in crate::explore) fn is_empty(&self) -> bool {
+        self.write_count == 0 && self.send_count == 0 && self.goals == 0 && self.is_plain()
     }
 }
 
