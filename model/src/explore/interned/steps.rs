@@ -287,16 +287,10 @@ impl Branch {
     /// A slot and an id for each write, and an id for each send.
     #[inline]
     pub(super) fn cells<'a>(&'a self, far: &'a [u32]) -> (&'a [u32], &'a [u32]) {
-        let (writes, count) = self.cell_counts();
+        let writes = 2 * usize::from(self.write_count);
+        let count = writes + usize::from(self.send_count);
         let all = if count <= CELLS_NEAR { &self.cells[..] } else { &far[self.cells[0] as usize..] };
         all[..count].split_at(writes)
-    }
-
-    /// Cells of its writes, and all.
-    #[inline]
-    fn cell_counts(&self) -> (usize, usize) {
-        let writes = 2 * usize::from(self.write_count);
-        (writes, writes + usize::from(self.send_count))
     }
 
     /// Whether it is done by writing and sending.
