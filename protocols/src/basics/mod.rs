@@ -13,3 +13,24 @@ pub mod lease_timers;
 pub mod paxos;
 pub mod register;
 pub mod request;
+
+#[cfg(test)]
+mod tests {
+    use seedbed_model::explore::{Bounds, Clock, Strategy, Verdict, explore};
+    use seedbed_model::{Family, Mutants};
+
+    use super::paxos;
+
+    /// The explorer's assertions hold what it saw without taking a step to what taking it comes to: this is where they are asked.
+    #[test]
+    fn an_exploration_with_assertions_comes_to_its_end() {
+        let params = paxos::Params { servers: 3, clients: 1, rounds: 1, ..Default::default() };
+        let none: [&str; 0] = [];
+        let mutants = Mutants::named(<paxos::Paxos as Family>::mutants(), none).expect("there are none");
+        let protocol = <paxos::Paxos as Family>::build(&params, mutants).expect("the parameters make sense");
+        let bounds = Bounds { clock: Clock::Untimed, ..Bounds::default() };
+        let found = explore(&protocol, &bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit");
+        assert_eq!((found.verdict, found.stats.exhausted), (Verdict::Holds, true));
+        assert!(found.stats.unique > 20, "{} states", found.stats.unique);
+    }
+}
