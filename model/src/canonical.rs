@@ -104,6 +104,11 @@ impl Encoder {
         Self::default()
     }
 
+    /// An encoder that writes parts inline, and so many bytes before it asks for memory again.
+    pub fn with_room(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes), parts: None }
+    }
+
     /// An encoder that keeps parts apart: see [`Self::into_split`].
     pub fn split() -> Self {
         Self { bytes: Vec::new(), parts: Some(Vec::new()) }
@@ -135,7 +140,15 @@ impl Encoder {
 
     /// An unsigned integer as LEB128.
     #[inline]
-    pub fn number(&mut self, mut number: u64) {
+    pub fn number(&mut self, number: u64) {
+        if number < 0x80 {
+            self.bytes.push(number as u8);
+        } else {
+            self.long_number(number);
+        }
+    }
+
+    fn long_number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
             number >>= 7;

@@ -5,6 +5,7 @@
 
 use derive_where::derive_where;
 
+use crate::effects::Effects;
 use crate::journal::Journal;
 use crate::name::{NodeId, Nonce, OpId, Stream};
 use crate::part::Part;
@@ -195,12 +196,10 @@ impl<P: Protocol> Host<P> {
         node: NodeId,
         local: Local<P>,
         surroundings: &mut dyn Surroundings<P::Timer>,
-        out: &mut Vec<Effect<P>>,
+        out: &mut Effects<P>,
     ) {
         match local {
-            Local::Deliver(from, message) => {
-                self.step(protocol, node, Input::Message { from, message }, surroundings, out)
-            }
+            Local::Deliver(from, message) => self.receive(protocol, node, from, message, surroundings, out),
             Local::Fire(timer) => self.step(protocol, node, Input::Timer(timer), surroundings, out),
             Local::Decide(decision) => self.step(protocol, node, Input::Decision(decision), surroundings, out),
             Local::Lapse(timer) => self.lapse(protocol, node, &timer, out),
@@ -218,20 +217,34 @@ impl<P: Protocol> Host<P> {
         }
     }
 
+    /// What [`Local::Deliver`] means, for worlds that spend their time on it.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        protocol: &P,
+        node: NodeId,
+        from: NodeId,
+        message: P::Message,
+        surroundings: &mut dyn Surroundings<P::Timer>,
+        out: &mut Effects<P>,
+    ) {
+        self.step(protocol, node, Input::Message { from, message }, surroundings, out);
+    }
+
+    #[inline]
     fn step(
         &mut self,
         protocol: &P,
         node: NodeId,
         input: Input<P>,
         surroundings: &mut dyn Surroundings<P::Timer>,
-        out: &mut Vec<Effect<P>>,
+        out: &mut Effects<P>,
     ) {
         let Some(state) = &mut self.state else { return };
         let base = out.len();
         let mut cx = Context::new(node, out, surroundings);
         protocol.step(state, input, &mut cx);
-        let persisted = cx.persist_count() > 0;
-        self.settle(persisted, base, out);
+        self.settle(base, out);
     }
 
     fn start(
@@ -239,7 +252,7 @@ impl<P: Protocol> Host<P> {
         protocol: &P,
         node: NodeId,
         surroundings: &mut dyn Surroundings<P::Timer>,
-        out: &mut Vec<Effect<P>>,
+        out: &mut Effects<P>,
     ) {
         self.phase = Phase::Up;
         let nonce = self.nonce.map_or_else(|| Nonce::first(node.0), Nonce::next);
@@ -248,11 +261,10 @@ impl<P: Protocol> Host<P> {
         let base = out.len();
         let mut cx = Context::new(node, out, surroundings);
         self.state = Some(protocol.start(&self.disk.durable, nonce, &mut cx));
-        let persisted = cx.persist_count() > 0;
-        self.settle(persisted, base, out);
+        self.settle(base, out);
     }
 
-    fn lapse(&mut self, protocol: &P, node: NodeId, timer: &P::Timer, out: &mut Vec<Effect<P>>) {
+    fn lapse(&mut self, protocol: &P, node: NodeId, timer: &P::Timer, out: &mut Effects<P>) {
         let observed = self.state.as_ref().and_then(|state| protocol.lapsed(node, state, timer));
         out.extend(observed.map(|observation| Effect::Happened(Event::Observed(observation))));
     }
@@ -263,7 +275,7 @@ impl<P: Protocol> Host<P> {
         node: NodeId,
         stream: Stream,
         surroundings: &mut dyn Surroundings<P::Timer>,
-        out: &mut Vec<Effect<P>>,
+        out: &mut Effects<P>,
     ) {
         let Some(index) = self.disk.tail.iter().position(|unsynced| unsynced.stream == stream) else { return };
         let Unsynced { record, held, .. } = self.disk.tail.remove(index);
@@ -282,7 +294,7 @@ impl<P: Protocol> Host<P> {
         protocol: &P,
         node: NodeId,
         surroundings: &mut dyn Surroundings<P::Timer>,
-        out: &mut Vec<Effect<P>>,
+        out: &mut Effects<P>,
     ) {
         let op = OpId(self.client.invoked);
         let mut draw = |count| if count <= 1 { 0 } else { surroundings.choose(count) };
@@ -293,7 +305,7 @@ impl<P: Protocol> Host<P> {
         self.step(protocol, node, Input::Operation { op, operation }, surroundings, out);
     }
 
-    fn crash(&mut self, protocol: &P, mut left: Kept, torn: &[Stream], out: &mut Vec<Effect<P>>) {
+    fn crash(&mut self, protocol: &P, mut left: Kept, torn: &[Stream], out: &mut Effects<P>) {
         self.phase = Phase::Down;
         self.state = None;
         for (_, count) in left.iter_mut().filter(|(stream, count)| *count > 0 && torn.contains(stream)) {
@@ -316,14 +328,14 @@ impl<P: Protocol> Host<P> {
         out.push(Effect::Happened(Event::Crashed));
     }
 
-    fn erase(&mut self, out: &mut Vec<Effect<P>>) {
+    fn erase(&mut self, out: &mut Effects<P>) {
         let disk = &mut *self.disk;
         disk.durable = P::Durable::default();
         disk.journal.restart(&disk.durable);
         out.push(Effect::Mark("empty-disk"));
     }
 
-    fn corrupt(&mut self, protocol: &P, stream: Stream, back: u32, out: &mut Vec<Effect<P>>) {
+    fn corrupt(&mut self, protocol: &P, stream: Stream, back: u32, out: &mut Effects<P>) {
         let disk = &mut *self.disk;
         if let Some(durable) = disk.journal.cut(protocol, stream, back) {
             disk.durable = durable;
@@ -333,27 +345,32 @@ impl<P: Protocol> Host<P> {
 
     /// Moves what waits for a record behind the record, into the tail; notes which answers leave.
     #[inline]
-    fn settle(&mut self, persisted: bool, base: usize, out: &mut Vec<Effect<P>>) {
-        if persisted {
+    fn settle(&mut self, base: usize, out: &mut Effects<P>) {
+        if out.acts().persists {
             self.hold(base, out);
         }
-        for effect in &out[base..] {
+        if out.acts().responds {
+            self.note_answers(&out[base..]);
+        }
+    }
+
+    fn note_answers(&mut self, out: &[Effect<P>]) {
+        for effect in out {
             if let Effect::Happened(Event::Responded(op, answer)) = effect {
                 self.note_answer(*op, answer.clone());
             }
         }
     }
 
-    fn hold(&mut self, base: usize, out: &mut Vec<Effect<P>>) {
+    fn hold(&mut self, base: usize, out: &mut Effects<P>) {
         let mut places = Vec::new();
         let disk = &mut *self.disk;
-        let mut left = Vec::with_capacity(out.len() - base);
-        for effect in out.drain(base..) {
+        for effect in out.split_off(base) {
             match effect {
                 Effect::Persist { stream, ref record } => {
                     places.push(disk.tail.len());
                     disk.tail.push(Unsynced { stream, record: record.clone(), held: Vec::new() });
-                    left.push(effect);
+                    out.push(effect);
                 }
                 Effect::Send { to, message, after: Some(ticket) } => {
                     disk.tail[places[usize::from(ticket.0)]].held.push(Held::Send(to, message));
@@ -361,13 +378,12 @@ impl<P: Protocol> Host<P> {
                 Effect::RespondAfter { op, answer, after } => {
                     disk.tail[places[usize::from(after.0)]].held.push(Held::Respond(op, answer));
                 }
-                other => left.push(other),
+                other => out.push(other),
             }
         }
-        out.extend(left);
     }
 
-    fn answered(&mut self, op: OpId, answer: P::Answer, out: &mut Vec<Effect<P>>) {
+    fn answered(&mut self, op: OpId, answer: P::Answer, out: &mut Effects<P>) {
         self.note_answer(op, answer.clone());
         out.push(Effect::Happened(Event::Responded(op, answer)));
     }

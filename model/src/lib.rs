@@ -5,6 +5,7 @@ extern crate self as seedbed_model;
 
 pub mod canonical;
 pub mod clock;
+pub mod effects;
 pub mod exact;
 pub mod explore;
 pub mod family;
@@ -30,6 +31,7 @@ pub mod world;
 
 pub use canonical::{Canonical, Decoder, Encoder, Malformed, Renaming, SplitPart, decoding, encoding, hash};
 pub use clock::{Clock, NodeClock};
+pub use effects::{Acts, Effects};
 pub use exact::{ExactReplayed, ExactScript, ExactStep, Move, Playback, exact, replay_exact};
 pub use family::Family;
 pub use host::{Client, Disk, Host, Kept, Local, Phase};

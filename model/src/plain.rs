@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::canonical::{Canonical, Encoder, encoding};
+use crate::effects::Effects;
 use crate::host::{Host, Local, Phase};
 use crate::name::{NodeId, Stream};
 use crate::property::{DeadlineOp, Unforked, Violation, Watch};
@@ -55,6 +56,10 @@ pub trait Driver<P: Protocol> {
     fn jump(&mut self, node: NodeId, by_ns: i64) {
         let _ = (node, by_ns);
     }
+    /// Whether effects are told of.
+    fn observes(&self) -> bool {
+        true
+    }
     /// An effect left a node. For traces.
     fn effect(&mut self, node: NodeId, effect: &Effect<P>) {
         let _ = (node, effect);
@@ -89,7 +94,7 @@ pub struct Plain<P: Protocol, D> {
     pub reached: BTreeMap<&'static str, u64>,
     /// The scheduler.
     pub driver: D,
-    effects: Vec<Effect<P>>,
+    effects: Effects<P>,
     scratch: Scratch,
 }
 
@@ -106,7 +111,7 @@ impl<P: Protocol, D: Clone> Clone for Plain<P, D> {
             violations: self.violations.clone(),
             reached: self.reached.clone(),
             driver: self.driver.clone(),
-            effects: Vec::new(),
+            effects: Effects::new(),
             scratch: Scratch::default(),
         }
     }
@@ -116,12 +121,27 @@ impl<P: Protocol, D: Clone> Clone for Plain<P, D> {
 struct Scratch {
     reached: Vec<&'static str>,
     deadlines: Vec<DeadlineOp>,
+    surroundings: Unforked,
+}
+
+impl Scratch {
+    /// What the monitor says is noted here, but for violations.
+    #[inline]
+    fn watch<'a>(&'a mut self, violations: &'a mut Vec<Violation>) -> Watch<'a> {
+        let Scratch { reached, deadlines, surroundings } = self;
+        Watch { violations, reached, deadlines, surroundings, forks: false }
+    }
 }
 
 impl<P: Protocol, D: Driver<P>> Plain<P, D> {
     /// A world in which no node has started yet: apply [`Local::Start`] at each.
     pub fn new(protocol: P, driver: D) -> Self {
         let count = protocol.nodes().len();
+        Self::of_nodes(protocol, count, driver)
+    }
+
+    /// [`Self::new`] for who has asked for the nodes already: there are `count`.
+    pub fn of_nodes(protocol: P, count: usize, driver: D) -> Self {
         Plain {
             hosts: (0..count).map(|_| Host::new()).collect(),
             timers: vec![Timers::default(); count],
@@ -131,7 +151,7 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
             violations: Vec::new(),
             reached: BTreeMap::new(),
             driver,
-            effects: Vec::new(),
+            effects: Effects::new(),
             scratch: Scratch::default(),
             protocol,
         }
@@ -152,7 +172,7 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
 
     /// The decisions open at `node` now.
     pub fn decisions(&mut self, node: NodeId) -> Vec<P::Decision> {
-        let (host, mut around) = self.split(node);
+        let (host, mut around, _) = self.split(node);
         host.decisions(around.protocol, node, &mut around)
     }
 
@@ -194,15 +214,21 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
 
     /// Shows the monitor something that happened outside the nodes.
     pub fn show(&mut self, node: NodeId, event: &Event<P>) {
-        let mut watch = Watch {
-            violations: &mut self.violations,
-            reached: &mut self.scratch.reached,
-            deadlines: &mut self.scratch.deadlines,
-            surroundings: &mut Unforked,
-            forks: false,
-        };
-        let before = watch.violations.len();
+        let before = self.violations.len();
+        let mut watch = self.scratch.watch(&mut self.violations);
         self.protocol.watch(&mut self.monitor, node, event, &mut watch);
+        self.note_watched(before);
+    }
+
+    /// Notes what the monitor said: violations beyond the first `before`, goals, deadlines.
+    #[inline]
+    fn note_watched(&mut self, before: usize) {
+        if self.violations.len() > before || !self.scratch.reached.is_empty() || !self.scratch.deadlines.is_empty() {
+            self.note_said(before);
+        }
+    }
+
+    fn note_said(&mut self, before: usize) {
         if self.violations.len() > before {
             let names = self.protocol.nodes();
             self.violations[before..].iter_mut().for_each(|violation| violation.call_by_name(&names));
@@ -222,7 +248,7 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
         }
     }
 
-    fn split(&mut self, node: NodeId) -> (&mut Host<P>, Around<'_, P, D>) {
+    fn split(&mut self, node: NodeId) -> (&mut Host<P>, Around<'_, P, D>, &mut Effects<P>) {
         let now = self.driver.now();
         let around = Around {
             node,
@@ -231,23 +257,47 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
             timers: &self.timers[node.index()],
             driver: &mut self.driver,
         };
-        (&mut self.hosts[node.index()], around)
+        (&mut self.hosts[node.index()], around, &mut self.effects)
     }
 
     fn feed(&mut self, node: NodeId, local: Local<P>) {
-        let mut effects = std::mem::take(&mut self.effects);
-        effects.clear();
-        let (host, mut around) = self.split(node);
-        host.feed(around.protocol, node, local, &mut around, &mut effects);
-        for effect in &effects {
-            self.driver.effect(node, effect);
-        }
-        self.effects = effects;
+        self.step(node, |host, around, effects| host.feed(around.protocol, node, local, around, effects));
     }
 
-    fn set(&mut self, node: NodeId, timer: &P::Timer, end: u64) {
-        self.timers[node.index()].set(timer.clone(), end);
-        self.driver.armed(node, timer, end);
+    /// Runs the host and leaves what it did in `self.effects`.
+    #[inline]
+    fn step(&mut self, node: NodeId, run: impl FnOnce(&mut Host<P>, &mut Around<'_, P, D>, &mut Effects<P>)) {
+        let (host, mut around, effects) = self.split(node);
+        effects.clear();
+        run(host, &mut around, effects);
+        if self.driver.observes() {
+            self.effects.iter().for_each(|effect| self.driver.effect(node, effect));
+        }
+    }
+
+    /// Carries out what the step did to timers and disk, and counts its marks.
+    fn act_within(&mut self, node: NodeId) {
+        let Plain { driver, effects, reached, .. } = self;
+        let timers = &mut self.timers[node.index()];
+        for effect in effects.iter() {
+            match effect {
+                Effect::Set { timer, span } => {
+                    let end = driver.now() + driver.length(node, timer, *span);
+                    timers.set(timer.clone(), end);
+                    driver.armed(node, timer, end);
+                }
+                Effect::Copy { to, from } => {
+                    if let Some(end) = timers.copy(from, to, driver.now()) {
+                        driver.armed(node, to, end);
+                    }
+                }
+                Effect::Cancel(timer) => timers.cancel(timer),
+                Effect::Unarm => timers.clear(),
+                Effect::Persist { stream, record } => driver.persisted(node, *stream, record),
+                Effect::Mark(what) => *reached.entry(what).or_insert(0) += 1,
+                Effect::Send { .. } | Effect::Happened(_) | Effect::RespondAfter { .. } => {}
+            }
+        }
     }
 }
 
@@ -313,8 +363,10 @@ impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
     fn unarm(&mut self, node: NodeId, timer: &P::Timer) {
         self.timers[node.index()].cancel(timer);
     }
+    #[inline]
     fn receive(&mut self, node: NodeId, envelope: &Self::Envelope) {
-        self.feed(node, Local::Deliver(envelope.from, envelope.message.clone()));
+        let (from, message) = (envelope.from, envelope.message.clone());
+        self.step(node, |host, around, effects| host.receive(around.protocol, node, from, message, around, effects));
     }
     fn run(&mut self, node: NodeId, local: &Self::Local) -> Result<(), Refused> {
         let host = &self.hosts[node.index()];
@@ -337,44 +389,32 @@ impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
     fn lapse(&mut self, node: NodeId, timer: &P::Timer) {
         self.feed(node, Local::Lapse(timer.clone()));
     }
+    #[inline]
     fn rearm(&mut self, node: NodeId, (): &()) {
-        let effects = std::mem::take(&mut self.effects);
-        for effect in &effects {
-            match effect {
-                Effect::Set { timer, span } => {
-                    let end = self.driver.now() + self.driver.length(node, timer, *span);
-                    self.set(node, timer, end);
-                }
-                Effect::Copy { to, from } => {
-                    let now = self.driver.now();
-                    if let Some(end) = self.timers[node.index()].copy(from, to, now) {
-                        self.driver.armed(node, to, end);
-                    }
-                }
-                Effect::Cancel(timer) => self.timers[node.index()].cancel(timer),
-                Effect::Unarm => self.timers[node.index()].clear(),
-                Effect::Persist { stream, record } => self.driver.persisted(node, *stream, record),
-                Effect::Mark(what) => *self.reached.entry(what).or_insert(0) += 1,
-                Effect::Send { .. } | Effect::Happened(_) | Effect::RespondAfter { .. } => {}
-            }
+        if self.effects.acts().within {
+            self.act_within(node);
         }
-        self.effects = effects;
     }
+    #[inline]
     fn send(&mut self, node: NodeId, (): &()) {
-        for effect in &self.effects {
-            if let Effect::Send { to, message, .. } = effect {
-                self.driver.send(Envelope { from: node, to: *to, message: message.clone() });
-            }
+        if self.effects.acts().sends {
+            let Plain { effects, driver, .. } = self;
+            effects.send(|to, message| driver.send(Envelope { from: node, to, message }));
         }
     }
+    #[inline]
     fn watch(&mut self, node: NodeId, (): &()) {
-        let effects = std::mem::take(&mut self.effects);
-        for effect in &effects {
+        if !self.effects.acts().shows {
+            return;
+        }
+        let before = self.violations.len();
+        let mut watch = self.scratch.watch(&mut self.violations);
+        for effect in self.effects.iter() {
             if let Effect::Happened(event) = effect {
-                self.show(node, event);
+                self.protocol.watch(&mut self.monitor, node, event, &mut watch);
             }
         }
-        self.effects = effects;
+        self.note_watched(before);
     }
     fn elapse(&mut self, span: Span) -> Vec<Lapse<P::Timer>> {
         let before = self.driver.now();

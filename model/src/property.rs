@@ -153,6 +153,7 @@ impl Watch<'_> {
 }
 
 /// The surroundings of a monitor that is never asked to fork.
+#[derive(Default)]
 pub(crate) struct Unforked;
 
 impl Surroundings<u32> for Unforked {

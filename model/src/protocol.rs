@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use derive_where::derive_where;
 
 use crate::canonical::Canonical;
+use crate::effects::Effects;
 use crate::history::{Call, Value};
 use crate::name::{NodeId, Nonce, OpId, Stream};
 use crate::property::{Property, Watch};
@@ -330,11 +331,11 @@ pub trait Surroundings<T> {
 /// A step's hands: what it may ask, and what it may do.
 pub struct Context<'a, P: Protocol> {
     node: NodeId,
-    effects: &'a mut Vec<Effect<P>>,
+    effects: &'a mut Effects<P>,
     surroundings: &'a mut dyn Surroundings<P::Timer>,
     base: usize,
     persist_count: u16,
-    touched: Touched<P::Timer>,
+    touched: Option<Box<Touched<P::Timer>>>,
 }
 
 /// Which of a long step's effects was the last on each timer: to look through all of them for each question would take a
@@ -350,14 +351,9 @@ const EFFECTS_SEARCHED_MAX: usize = 64;
 
 impl<'a, P: Protocol> Context<'a, P> {
     /// For engines: a context that appends to `effects`.
-    pub fn new(
-        node: NodeId,
-        effects: &'a mut Vec<Effect<P>>,
-        surroundings: &'a mut dyn Surroundings<P::Timer>,
-    ) -> Self {
+    pub fn new(node: NodeId, effects: &'a mut Effects<P>, surroundings: &'a mut dyn Surroundings<P::Timer>) -> Self {
         let base = effects.len();
-        let touched = Touched { upto: base, last: BTreeMap::new() };
-        Context { node, effects, surroundings, base, persist_count: 0, touched }
+        Context { node, effects, surroundings, base, persist_count: 0, touched: None }
     }
 
     /// The node that steps.
@@ -413,14 +409,16 @@ impl<'a, P: Protocol> Context<'a, P> {
         if self.effects.len() - self.base <= EFFECTS_SEARCHED_MAX {
             return self.is_armed_before(timer, self.effects.len());
         }
-        while self.touched.upto < self.effects.len() {
-            if let Some(timer) = touched(&self.effects[self.touched.upto]) {
-                self.touched.last.insert(timer.clone(), self.touched.upto);
+        let base = self.base;
+        let seen = self.touched.get_or_insert_with(|| Box::new(Touched { upto: base, last: BTreeMap::new() }));
+        for index in seen.upto..self.effects.len() {
+            if let Some(timer) = touched(&self.effects[index]) {
+                seen.last.insert(timer.clone(), index);
             }
-            self.touched.upto += 1;
         }
-        match self.touched.last.get(timer) {
-            Some(last) => self.is_armed_after(*last),
+        seen.upto = self.effects.len();
+        match seen.last.get(timer).copied() {
+            Some(last) => self.is_armed_after(last),
             None => self.surroundings.is_armed(timer),
         }
     }
@@ -468,18 +466,13 @@ impl<'a, P: Protocol> Context<'a, P> {
         self.effects.push(Effect::Happened(Event::Observed(observation)));
     }
 
-    /// How many records the step wrote so far.
-    pub(crate) fn persist_count(&self) -> u16 {
-        self.persist_count
-    }
-
     /// Runs a step of an embedded protocol `Q`: its messages, timers and records become this protocol's.
     pub fn embed<Q: Protocol, R>(
         &mut self,
         lift: &impl Embedding<P, Q>,
         run: impl FnOnce(&mut Context<'_, Q>) -> R,
     ) -> R {
-        let mut inner_effects = Vec::new();
+        let mut inner_effects = Effects::new();
         let node = self.node;
         let mut inner = Inner { outer: self, lift, of: PhantomData };
         let result = run(&mut Context::new(node, &mut inner_effects, &mut inner));

@@ -137,7 +137,7 @@ pub type Named<P> = Choice<crate::Envelope<<P as Protocol>::Message>, Local<P>>;
 ///
 /// # Errors
 /// If it cannot happen now; nothing has changed then.
-#[inline]
+#[inline(always)]
 pub fn apply<P: Protocol, S: Store<P>>(store: &mut S, choice: &ChoiceIn<P, S>) -> Result<Applied, Refused> {
     match choice {
         Choice::Deliver(envelope) => return deliver(store, envelope, true),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use seedbed_model::{Context, NodeId, Span, Stamp, Surroundings};
+use seedbed_model::{Context, Effects, NodeId, Span, Stamp, Surroundings};
 use seedbed_protocols::leasing::{Leasing, RangeId, Timer};
 
 /// What was armed before the step.
@@ -48,7 +48,7 @@ proptest! {
     fn a_timer_is_armed_as_the_step_left_it(before in prop::collection::vec(0..6u8, 0..4), acts in acts()) {
         let mut armed: BTreeMap<u8, bool> = (0..6).map(|number| (number, before.contains(&number))).collect();
         let mut around = Before(before.into_iter().map(timer).collect());
-        let mut effects = Vec::new();
+        let mut effects = Effects::new();
         let mut cx = Context::<Leasing>::new(NodeId(0), &mut effects, &mut around);
         for act in acts {
             match act {

@@ -3,21 +3,17 @@
 //! At one instant the ends of timers pass first (node by node), then the monitor's deadlines, then everything else in
 //! the order in which it was scheduled, last the end of the run.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use derive_where::derive_where;
-use seedbed_model::{Envelope, NodeId, Protocol, Stream};
+use seedbed_model::{Choice, Envelope, Named, NodeId, Protocol, Stream};
 
 /// Something to happen.
 #[derive_where(Debug, Clone)]
 pub(crate) enum Due<P: Protocol> {
-    /// A message arrives.
-    Deliver(Envelope<P::Message>),
-    /// A copy of a message in flight arrives.
-    Copy(Envelope<P::Message>),
-    /// A message is lost.
-    Lose(Envelope<P::Message>),
+    /// A message in flight arrives, or a copy of it, or it is lost.
+    Message(Named<P>),
     /// A timer set to end now ends; stale if its end is another by now [ns].
     Lapse(NodeId, P::Timer, u64),
     /// The firing of a timer that ended arrives; stale as above.
@@ -55,6 +51,7 @@ enum Class {
     End = 3,
 }
 
+#[derive(Clone, Copy)]
 struct Entry {
     /// When [ns].
     at: u64,
@@ -72,11 +69,10 @@ impl Entry {
     }
 }
 
-/// Reversed: the heap has its largest entry on top, the agenda wants the first.
 impl Ord for Entry {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
+        self.key().cmp(&other.key())
     }
 }
 impl PartialOrd for Entry {
@@ -86,19 +82,7 @@ impl PartialOrd for Entry {
     }
     #[inline]
     fn lt(&self, other: &Self) -> bool {
-        other.key() < self.key()
-    }
-    #[inline]
-    fn le(&self, other: &Self) -> bool {
-        other.key() <= self.key()
-    }
-    #[inline]
-    fn ge(&self, other: &Self) -> bool {
-        other.key() >= self.key()
-    }
-    #[inline]
-    fn gt(&self, other: &Self) -> bool {
-        other.key() > self.key()
+        self.key() < other.key()
     }
 }
 impl PartialEq for Entry {
@@ -111,55 +95,66 @@ impl Eq for Entry {}
 /// Entries by time. Those due first lie sorted beside a heap: most worlds have but a few at a time, and those of a large
 /// world are taken out of its heap by the dozen.
 struct Queue {
-    /// The first due is last. At most [`NEAR_COUNT_MAX`].
+    /// From `head` on the first due is first; what lies before has left.
     near: Vec<Entry>,
+    head: usize,
     /// None of them is due before the entries that are near.
-    heap: BinaryHeap<Entry>,
+    heap: BinaryHeap<Reverse<Entry>>,
 }
 
-/// Beyond so many, moving them costs more than the heap does.
+/// Beyond so many near ones, moving them costs more than the heap does.
 const NEAR_COUNT_MAX: usize = 32;
+
+/// What has left is forgotten when there is no more room: once in so many entries, at the least.
+const ROOM: usize = 2 * NEAR_COUNT_MAX;
 
 impl Queue {
     fn new() -> Self {
-        Queue { near: Vec::with_capacity(NEAR_COUNT_MAX + 1), heap: BinaryHeap::new() }
+        Queue { near: Vec::with_capacity(ROOM), head: 0, heap: BinaryHeap::new() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, entry: Entry) {
-        // Of two entries the greater is due first.
-        let is_far = !self.heap.is_empty() && self.near.first().is_none_or(|last| entry < *last);
-        if is_far {
-            return self.heap.push(entry);
+        // What is scheduled last is mostly due late.
+        let near = &self.near[self.head..];
+        let later = near.iter().rev().take_while(|near| entry < **near).count();
+        if later == 0 && (near.len() == NEAR_COUNT_MAX || !self.heap.is_empty()) {
+            return self.heap.push(Reverse(entry));
         }
-        let sooner = self.near.iter().rev().take_while(|near| **near > entry).count();
-        self.near.insert(self.near.len() - sooner, entry);
-        if self.near.len() > NEAR_COUNT_MAX {
-            self.heap.push(self.near.remove(0));
+        let is_full = near.len() == NEAR_COUNT_MAX;
+        if self.near.len() == ROOM {
+            self.near.drain(..std::mem::take(&mut self.head));
+        }
+        self.near.insert(self.near.len() - later, entry);
+        if is_full {
+            self.heap.extend(self.near.pop().map(Reverse));
         }
     }
 
     #[inline]
     fn first(&self) -> Option<&Entry> {
-        self.near.last().or_else(|| self.heap.peek())
+        self.near.get(self.head).or_else(|| self.heap.peek().map(|Reverse(entry)| entry))
     }
 
     #[inline]
     fn pop(&mut self) -> Option<Entry> {
-        if self.near.is_empty() {
+        if self.head == self.near.len() {
             self.refill();
         }
-        self.near.pop()
+        let entry = self.near.get(self.head).copied();
+        self.head += usize::from(entry.is_some());
+        entry
     }
 
     /// Takes the entries due first out of the heap.
     fn refill(&mut self) {
+        self.near.clear();
+        self.head = 0;
         while self.near.len() < NEAR_COUNT_MAX / 2
-            && let Some(entry) = self.heap.pop()
+            && let Some(Reverse(entry)) = self.heap.pop()
         {
             self.near.push(entry);
         }
-        self.near.reverse();
     }
 }
 
@@ -177,14 +172,13 @@ const CLASS_SHIFT: u32 = 60;
 
 impl<P: Protocol> Agenda<P> {
     pub(crate) fn new() -> Self {
-        Agenda { queue: Queue::new(), slab: Vec::new(), free: Vec::new(), sequence: 0 }
+        Agenda { queue: Queue::new(), slab: Vec::with_capacity(16), free: Vec::with_capacity(16), sequence: 0 }
     }
 
     /// Schedules `due` at `at` [ns].
     ///
     /// # Panics
     /// Beyond 2^44 entries or 2^32 at a time.
-    #[inline]
     pub(crate) fn push(&mut self, at: u64, due: Due<P>) {
         let (class, node) = match &due {
             Due::Lapse(node, ..) => (Class::Lapse, node.0),
@@ -192,25 +186,27 @@ impl<P: Protocol> Agenda<P> {
             Due::End => (Class::End, 0),
             _ => (Class::Other, 0),
         };
+        *self.enter(at, class, node) = Some(due);
+    }
+
+    /// [`Self::push`] of a message's arrival, which is scheduled most.
+    #[inline]
+    pub(crate) fn push_delivery(&mut self, at: u64, envelope: Envelope<P::Message>) {
+        *self.enter(at, Class::Other, 0) = Some(Due::Message(Choice::Deliver(envelope)));
+    }
+
+    /// Schedules what is to be written to the place.
+    #[inline]
+    fn enter(&mut self, at: u64, class: Class, node: u16) -> &mut Option<Due<P>> {
         assert!(self.sequence >> NODE_SHIFT == 0, "the agenda numbers 2^44 entries");
         let order = (class as u64) << CLASS_SHIFT | u64::from(node) << NODE_SHIFT | self.sequence;
         self.sequence += 1;
-        let slot = self.store(due);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slab.push(None);
+            u32::try_from(self.slab.len() - 1).expect("the agenda holds fewer than 2^32 entries")
+        });
         self.queue.push(Entry { at, order, slot });
-    }
-
-    #[inline]
-    fn store(&mut self, due: Due<P>) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                self.slab[slot as usize] = Some(due);
-                slot
-            }
-            None => {
-                self.slab.push(Some(due));
-                u32::try_from(self.slab.len() - 1).expect("the agenda holds fewer than 2^32 entries")
-            }
-        }
+        &mut self.slab[slot as usize]
     }
 
     /// When the first entry is due [ns].
@@ -243,7 +239,7 @@ mod tests {
         let mut draw = 0;
         let mut below = |count| {
             draw += 1;
-            below(streams.word(Label::Choose(NodeId(0)), draw), count)
+            below(streams.word(Label::choose(NodeId(0)), draw), count)
         };
         for size in [3, 40, 400] {
             let (mut queue, mut expected) = (Queue::new(), BTreeSet::new());

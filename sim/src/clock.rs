@@ -64,17 +64,20 @@ pub(crate) fn draw<P: Protocol>(
     node: NodeId,
 ) -> NodeClock {
     let bound = protocol.clock(node);
-    let mut draws = streams.draws(Label::Clock(node));
-    let rate = draw_rate(settings, bound, &mut draws);
+    let rates = settings.beyond.unwrap_or_else(|| used(settings.rates, bound));
     let offset_max = settings.offset_beyond.unwrap_or_else(|| settings.offsets.floor_of(bound.offset));
-    let offset = draws.span(Span::ZERO, offset_max + offset_max);
     let jump_max = settings.jump_beyond.unwrap_or(Span::ZERO);
+    if rates.0 == rates.1 && offset_max == Span::ZERO {
+        return NodeClock { rate: rates.0, offset_ns: 0, offset_max, jump_max };
+    }
+    let mut draws = streams.draws(Label::clock(node));
+    let rate = draw_rate(rates, &mut draws);
+    let offset = draws.span(Span::ZERO, offset_max + offset_max);
     NodeClock { rate, offset_ns: offset.0 as i64 - offset_max.0 as i64, offset_max, jump_max }
 }
 
 /// Half of the clocks run at one of the extremes: that is where timing arguments break.
-fn draw_rate(settings: &ClockSettings, bound: ClockBound, draws: &mut Draws<'_>) -> Ratio {
-    let (least, most) = settings.beyond.unwrap_or_else(|| used(settings.rates, bound));
+fn draw_rate((least, most): (Ratio, Ratio), draws: &mut Draws<'_>) -> Ratio {
     let (low, high) = (parts(least) + u64::from(parts_are_cut(least)), parts(most));
     let (place, inner) = (draws.below(4), draws.span(Span(low.min(high)), Span(high)));
     match place {
@@ -113,9 +116,8 @@ mod tests {
     proptest! {
         #[test]
         fn lengths_stay_within_the_bound(seed: u64, span in 1_000u64..1 << 50, share in 0u32..=4) {
-            let settings = ClockSettings { rates: Ratio::new(share, 4), ..ClockSettings::default() };
             let mut streams = Streams::new(crate::Seed::Number(seed), 1);
-            let rate = draw_rate(&settings, LOOSE, &mut streams.draws(Label::Clock(NodeId(0))));
+            let rate = draw_rate(used(Ratio::new(share, 4), LOOSE), &mut streams.draws(Label::clock(NodeId(0))));
             let clock = Clock::new(NodeClock { rate, ..NodeClock::EXACT }, LOOSE);
             let length = clock.length(Span(span));
             prop_assert!(length >= LOOSE.shortest.ceil_of(Span(span)) && length <= LOOSE.longest.floor_of(Span(span)));

@@ -1,6 +1,6 @@
 //! The time that steps take their nodes: a queue at each node, which delays inputs and changes none.
 
-use seedbed_model::{NodeId, Phase, Protocol};
+use seedbed_model::{Choice, NodeId, Phase, Protocol};
 
 use crate::agenda::Due;
 use crate::shape::served;
@@ -18,7 +18,7 @@ impl<P: Protocol> Simulation<'_, '_, P> {
     /// The node whose step it is, if it is one.
     fn worker(&self, due: &Due<P>) -> Option<NodeId> {
         match due {
-            Due::Deliver(envelope) | Due::Copy(envelope) => Some(envelope.to),
+            Due::Message(Choice::Deliver(envelope) | Choice::Duplicate(envelope)) => Some(envelope.to),
             // What is stale takes no time.
             Due::Fire(node, timer, end) => (self.world.timers[node.index()].end(timer) == Some(*end)).then_some(*node),
             Due::Sync(node, _, crash_count) => {
@@ -35,7 +35,9 @@ impl<P: Protocol> Simulation<'_, '_, P> {
         let now = self.world.driver.now;
         let crash_count = self.world.driver.crash_count(node);
         let work = match &due {
-            Due::Deliver(envelope) | Due::Copy(envelope) => self.world.protocol.message_work(&envelope.message),
+            Due::Message(Choice::Deliver(envelope) | Choice::Duplicate(envelope)) => {
+                self.world.protocol.message_work(&envelope.message)
+            }
             _ => 1,
         };
         let seat = &mut self.seats[node.index()];

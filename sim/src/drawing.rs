@@ -16,15 +16,23 @@ use crate::stream::{Draws, Label, Streams};
 /// # Panics
 /// If the settings do not pass [`Settings::check`].
 pub fn plan<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed) -> Plan {
+    let names = protocol.nodes();
+    draw_plan(protocol, settings, &names, &mut Streams::new(seed, names.len()))
+}
+
+/// The plan of the seed that the streams are of, for nodes of these names.
+pub(crate) fn draw_plan<P: Protocol>(
+    protocol: &P,
+    settings: &Settings,
+    names: &[String],
+    streams: &mut Streams,
+) -> Plan {
     if let Some(plan) = &settings.plan {
         return plan.clone();
     }
-    let names = protocol.nodes();
-    let mut streams = Streams::new(seed, names.len());
-    let mut targets = targets(&settings.faults, &names);
+    let mut targets = targets(&settings.faults, names);
     targets.retain(|index| protocol.stands_for(NodeId(*index as u16)).is_none());
-    let drawing = Drawing { mix: &settings.faults, settings, targets, names: &names };
-    drawing.plan(protocol, &mut streams)
+    Drawing { mix: &settings.faults, settings, targets, names }.plan(protocol, streams)
 }
 
 /// Indexes of the nodes that faults may hit.
@@ -76,7 +84,10 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn plan<P: Protocol>(&self, protocol: &P, streams: &mut Streams) -> Plan {
-        let (enabled, counts) = self.options(&mut streams.draws(Label::Options));
+        let (enabled, counts) = match self.is_calm() {
+            true => ([true; KIND_COUNT], [0; KIND_COUNT]),
+            false => self.options(&mut streams.draws(Label::OPTIONS)),
+        };
         let mut faults = Vec::new();
         for kind in FIRST.into_iter().chain(LATER) {
             if enabled[kind as usize] && !self.targets.is_empty() {
@@ -93,6 +104,13 @@ impl Drawing<'_> {
             clocks: self.clocks(protocol, streams),
             turns: Vec::new(),
         }
+    }
+
+    /// Whether there is nothing to enable.
+    fn is_calm(&self) -> bool {
+        let network = &self.settings.network;
+        let has_faults = FIRST.into_iter().chain(LATER).any(|kind| self.most(kind) > 0);
+        !has_faults && network.loss.num == 0 && network.duplicate.num == 0
     }
 
     /// Which kinds the seed has, and how many faults of each.
@@ -138,7 +156,7 @@ impl Drawing<'_> {
 
     /// None where the world is too small for the fault.
     fn fault(&self, streams: &mut Streams, kind: Kind, index: u32, torn: bool) -> Option<TimedFault> {
-        let mut draws = streams.draws(Label::Fault(kind as u16, index as u16));
+        let mut draws = streams.draws(Label::fault(kind as u16, index as u16));
         let draws = &mut draws;
         let last = Span(self.settings.duration.0.saturating_sub(1));
         let at = self.aligned(draws.span(Span::ZERO, last));

@@ -101,11 +101,14 @@ struct Link {
     last: u64,
 }
 
+/// Links that a row grows by at a time.
+const ROW: usize = 8;
+
 /// The links of a run.
 pub(crate) struct Links {
     settings: Network,
-    ticks: bool,
-    /// `rows[from][to]`, each row as long as its furthest receiver asks: a client that knows three servers costs three.
+    delays: Delays,
+    /// `rows[from][to]`, each row about as long as its furthest receiver asks: a client that knows three servers costs few.
     rows: Vec<Vec<Link>>,
     /// What slows messages down beside their delays.
     pub(crate) shape: Shape,
@@ -115,7 +118,8 @@ impl Links {
     /// Links that nothing was sent on, with the losses and copies of `settings`.
     pub(crate) fn new(settings: Network, uplink: Option<u64>, ticks: bool, node_count: usize) -> Self {
         let shape = Shape::new(settings.bandwidth, uplink, node_count);
-        Links { settings, ticks, rows: vec![Vec::new(); node_count], shape }
+        let delays = Delays::new(&settings, ticks);
+        Links { settings, delays, rows: vec![Vec::new(); node_count], shape }
     }
 
     /// Neither loses nor copies from here on, nor is any link slow.
@@ -138,15 +142,15 @@ impl Links {
         let now = if is_shaped && self.shape.is_limited() { self.shape.departure(now, from, to, size()) } else { now };
         let row = &mut self.rows[from.index()];
         if row.len() <= to.index() {
-            row.resize(to.index() + 1, Link::default());
+            row.resize((to.index() + 1).next_multiple_of(ROW), Link::default());
         }
         let link = &mut row[to.index()];
         let number = link.sent;
         link.sent += 1;
-        if streams.chance(Label::Loss(from, to), number, self.settings.loss) {
+        if streams.chance(Label::loss(from, to), number, self.settings.loss) {
             return Fate::Lost;
         }
-        let mut delay = self.settings.delay(self.ticks, streams, Label::Delay(from, to), number);
+        let mut delay = self.delays.draw(streams, Label::delay(from, to), number);
         if is_shaped {
             delay = self.shape.stretched(delay, from, to);
         }
@@ -155,8 +159,8 @@ impl Links {
             arrival = arrival.max(link.last);
             link.last = arrival;
         }
-        if streams.chance(Label::Duplicate(from, to), number, self.settings.duplicate) {
-            let mut delay = self.settings.delay(self.ticks, streams, Label::Copy(from, to), number);
+        if streams.chance(Label::duplicate(from, to), number, self.settings.duplicate) {
+            let mut delay = self.delays.draw(streams, Label::copy(from, to), number);
             if is_shaped {
                 delay = self.shape.stretched(delay, from, to);
             }
@@ -167,19 +171,29 @@ impl Links {
     }
 }
 
-impl Network {
+/// How delays are drawn: whole units from the least to the most.
+struct Delays {
+    least: u64,
+    most: u64,
+    /// What they count [ns].
+    unit: u64,
+    distribution: Distribution,
+}
+
+impl Delays {
+    fn new(network: &Network, ticks: bool) -> Self {
+        let range = SpanRange { min: network.delay_min, max: network.delay_max };
+        let ((least, most), unit) = if ticks { (range.ticks(), Span::TICK.0) } else { ((range.min.0, range.max.0), 1) };
+        Delays { least, most, unit, distribution: network.distribution }
+    }
+
     /// The delay of a link's message `number` [ns].
     #[inline]
-    fn delay(&self, ticks: bool, streams: &mut Streams, label: Label, number: u64) -> u64 {
-        let range = SpanRange { min: self.delay_min, max: self.delay_max };
-        if ticks {
-            let (low, high) = range.ticks();
-            return self.distribution.place(streams.pair(label, number), low, high) * Span::TICK.0;
+    fn draw(&self, streams: &mut Streams, label: Label, number: u64) -> u64 {
+        if self.least == self.most {
+            return self.least * self.unit;
         }
-        if range.min == range.max {
-            return range.min.0;
-        }
-        self.distribution.place(streams.pair(label, number), range.min.0, range.max.0)
+        self.distribution.place(streams.pair(label, number), self.least, self.most) * self.unit
     }
 }
 

@@ -6,11 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use seedbed_model::{Protocol, Violation};
 use serde::{Deserialize, Serialize};
 
-use crate::drawing::plan;
+use crate::drawing::draw_plan;
 use crate::faults::Plan;
 use crate::seed::Seed;
 use crate::settings::Settings;
 use crate::simulation::Simulation;
+use crate::stream::Streams;
 use crate::trace::Tracer;
 
 /// What came of a run.
@@ -66,7 +67,10 @@ pub struct Found {
 /// # Panics
 /// If the settings do not pass [`Settings::check`]. A protocol's panics are caught and reported.
 pub fn simulate<P: Protocol>(protocol: &P, settings: &Settings, seed: Seed, tracer: Option<&mut dyn Tracer<P>>) -> Run {
-    simulate_plan(protocol, settings, &plan(protocol, settings, seed), seed, tracer)
+    let names = protocol.nodes();
+    let mut streams = Streams::new(seed, names.len());
+    let plan = draw_plan(protocol, settings, &names, &mut streams);
+    simulate_named(protocol, settings, &plan, (seed, streams), names, tracer)
 }
 
 /// Runs `protocol` from `seed`, with the faults of `plan`.
@@ -80,10 +84,24 @@ pub fn simulate_plan<P: Protocol>(
     seed: Seed,
     tracer: Option<&mut dyn Tracer<P>>,
 ) -> Run {
-    if let Err(why) = settings.check().and_then(|()| plan.check(protocol)) {
+    let names = protocol.nodes();
+    let streams = Streams::new(seed, names.len());
+    simulate_named(protocol, settings, plan, (seed, streams), names, tracer)
+}
+
+/// Runs nodes of these names on the streams of the seed.
+fn simulate_named<P: Protocol>(
+    protocol: &P,
+    settings: &Settings,
+    plan: &Plan,
+    (seed, streams): (Seed, Streams),
+    names: Vec<String>,
+    tracer: Option<&mut dyn Tracer<P>>,
+) -> Run {
+    if let Err(why) = settings.check().and_then(|()| plan.check_for(&names)) {
         panic!("{why}");
     }
-    let mut simulation = Simulation::new(protocol, settings, plan, seed, tracer);
+    let mut simulation = Simulation::new(protocol, settings, plan, streams, names, tracer);
     // Whatever a step left half done is not looked at after a panic but for what `panicked` reads.
     let ended = catch_unwind(AssertUnwindSafe(|| simulation.run()));
     let end = ended.unwrap_or_else(|payload| simulation.panicked(&*payload));

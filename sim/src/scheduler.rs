@@ -1,6 +1,8 @@
 //! The scheduler: what a plain world asks of the simulator, and what the simulator hears from it.
 
-use seedbed_model::{ClockBound, Driver, Effect, Envelope, NodeId, Protocol, Ratio, Span, Stamp, Stream, script};
+use seedbed_model::{
+    Choice, ClockBound, Driver, Effect, Envelope, NodeId, Protocol, Ratio, Span, Stamp, Stream, script,
+};
 
 use crate::agenda::{Agenda, Due};
 use crate::faults::Turn;
@@ -126,10 +128,10 @@ impl<P: Protocol> Scheduler<P> {
     pub(crate) fn after(&mut self, node: NodeId, wait: Wait) -> u64 {
         let read = &mut self.nodes[node.index()].read;
         let (label, counter) = match wait {
-            Wait::Disk => (Label::Disk(node), &mut read.disk),
-            Wait::Decision => (Label::Decision(node), &mut read.decision),
-            Wait::Workload => (Label::Workload(node), &mut read.workload),
-            Wait::Lateness => (Label::Lateness(node), &mut read.lateness),
+            Wait::Disk => (Label::disk(node), &mut read.disk),
+            Wait::Decision => (Label::decision(node), &mut read.decision),
+            Wait::Workload => (Label::workload(node), &mut read.workload),
+            Wait::Lateness => (Label::lateness(node), &mut read.lateness),
         };
         let number = *counter;
         *counter += 1;
@@ -210,7 +212,7 @@ impl<P: Protocol> Scheduler<P> {
             return range.start() * Span::TICK.0;
         }
         at.read.length += 1;
-        let word = self.streams.word(Label::Length(node), at.read.length - 1);
+        let word = self.streams.word(Label::length(node), at.read.length - 1);
         // Half of the timers run at an extreme: that is where timing arguments break.
         let index = match word % 4 {
             0 => 0,
@@ -236,7 +238,7 @@ impl<P: Protocol> Driver<P> for Scheduler<P> {
         }
         let read = &mut self.nodes[node.index()].read;
         read.choose += 1;
-        let answer = below(self.streams.word(Label::Choose(node), read.choose - 1), count);
+        let answer = below(self.streams.word(Label::choose(node), read.choose - 1), count);
         self.answers.push(answer);
         answer
     }
@@ -247,12 +249,14 @@ impl<P: Protocol> Driver<P> for Scheduler<P> {
     fn send(&mut self, envelope: Envelope<P::Message>) {
         let sizer = &mut self.sizer;
         let ends = (envelope.from, envelope.to);
-        match self.links.fate(&mut self.streams, self.now, ends, || sizer.message(&envelope.message)) {
-            Fate::Arrives(at) => self.agenda.push(at, Due::Deliver(envelope)),
-            Fate::Lost => self.agenda.push(self.now, Due::Lose(envelope)),
+        // Its size is asked of a copy: what nobody points to need not lie in memory.
+        let size = || sizer.message(&envelope.message.clone());
+        match self.links.fate(&mut self.streams, self.now, ends, size) {
+            Fate::Arrives(at) => self.agenda.push_delivery(at, envelope),
+            Fate::Lost => self.agenda.push(self.now, Due::Message(Choice::Lose(envelope))),
             Fate::Twice(copy, message) => {
-                self.agenda.push(copy, Due::Copy(envelope.clone()));
-                self.agenda.push(message, Due::Deliver(envelope));
+                self.agenda.push(copy, Due::Message(Choice::Duplicate(envelope.clone())));
+                self.agenda.push_delivery(message, envelope);
             }
         }
     }
@@ -282,10 +286,11 @@ impl<P: Protocol> Driver<P> for Scheduler<P> {
         self.nodes[node.index()].clock.jump(self.now, by_ns);
     }
     #[inline]
+    fn observes(&self) -> bool {
+        self.observed
+    }
     fn effect(&mut self, node: NodeId, effect: &Effect<P>) {
-        if self.observed {
-            self.effects.push((node, effect.clone()));
-        }
+        self.effects.push((node, effect.clone()));
     }
     fn elapse(&mut self, span: Span) {
         self.now += span.0;

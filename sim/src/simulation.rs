@@ -72,7 +72,7 @@ pub(crate) struct Simulation<'a, 't, P: Protocol> {
     tracer: Option<&'t mut dyn Tracer<P>>,
     /// Whether somebody listens to `tracing` events.
     traced: bool,
-    /// The latest choice; kept for the tracer while the world takes it.
+    /// The latest choice; kept for whoever observes, while the world takes it.
     choice: Named<P>,
     /// The timer that lapsed last, with its node and instant: the agenda may name an end twice.
     lapsed: Vec<(u64, NodeId, P::Timer)>,
@@ -88,10 +88,10 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         protocol: &P,
         settings: &'a Settings,
         plan: &'a Plan,
-        seed: Seed,
+        streams: Streams,
+        names: Vec<String>,
         tracer: Option<&'t mut dyn Tracer<P>>,
     ) -> Self {
-        let names = protocol.nodes();
         let network = Network { loss: plan.loss, duplicate: plan.duplicate, ..settings.network.clone() };
         let links = Links::new(network, settings.costs.uplink, settings.tick_mode, names.len());
         let mut clocks: Vec<_> = (0..names.len() as u16)
@@ -103,9 +103,9 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
             clocks[index].0 = Clock::new(named.clock, clocks[index].1);
         }
         let traced = tracing::enabled!(target: "seedbed", tracing::Level::TRACE);
-        let mut scheduler = Scheduler::new(protocol, settings, Streams::new(seed, names.len()), links, clocks);
+        let mut scheduler = Scheduler::new(protocol, settings, streams, links, clocks);
         scheduler.observed = tracer.is_some() || traced;
-        let mut world = Plain::new(protocol.clone(), scheduler);
+        let mut world = Plain::of_nodes(protocol.clone(), names.len(), scheduler);
         if plan.faults.iter().any(|timed| matches!(timed.fault, Fault::Corruption { .. })) {
             world.keep_journals();
         }
@@ -124,7 +124,7 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
             traced,
             choice: Choice::Elapse(Span::ZERO),
             lapsed: Vec::new(),
-            encoder: Encoder::whole(),
+            encoder: Encoder::with_room(DIGEST_BLOCK + DIGEST_BLOCK / 4),
             digest: 0,
             steps: 0,
             messages: 0,
@@ -144,12 +144,11 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
                 self.take(due);
                 continue;
             }
-            let next = self.world.driver.agenda.next_at().expect("the end of the run is on the agenda");
-            if self.settings.tick_mode && next > self.world.driver.now {
+            if self.settings.tick_mode && self.world.driver.agenda.next_at() > Some(self.world.driver.now) {
                 self.happen(Choice::Elapse(Span::TICK));
                 continue;
             }
-            let Some((at, due)) = self.world.driver.agenda.pop() else { continue };
+            let (at, due) = self.world.driver.agenda.pop().expect("the end of the run is on the agenda");
             self.world.driver.now = at;
             if matches!(due, Due::End) {
                 return End::Quiet;
@@ -161,7 +160,7 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     fn start(&mut self) {
         self.schedule_plan();
         for node in self.world.nodes() {
-            self.apply(Choice::At(node, Local::Start));
+            self.happen(Choice::At(node, Local::Start));
         }
         self.world.driver.starting = false;
         for node in self.world.nodes() {
@@ -194,20 +193,25 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         if self.settings.tick_mode { at.0.div_ceil(Span::TICK.0) * Span::TICK.0 } else { at.0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, due: Due<P>) {
-        if self.settings.costs.step > Span::ZERO {
-            return self.take_in_turn(due);
+        match self.settings.costs.step {
+            Span::ZERO => self.act(due),
+            _ => self.take_in_turn(due),
         }
-        self.act(due);
     }
 
-    #[inline]
+    /// What comes most, messages, is compiled into the loop.
+    #[inline(always)]
     pub(crate) fn act(&mut self, due: Due<P>) {
         match due {
-            Due::Deliver(envelope) => self.deliver(envelope),
-            Due::Copy(envelope) => self.copy(envelope),
-            Due::Lose(envelope) => self.happen(Choice::Lose(envelope)),
+            Due::Message(choice) => self.message(choice),
+            other => self.act_otherwise(other),
+        }
+    }
+
+    fn act_otherwise(&mut self, due: Due<P>) {
+        match due {
             Due::Lapse(node, timer, end) => self.lapse(node, timer, end),
             Due::Fire(node, timer, end) => self.fire(node, timer, end),
             Due::Deadline(id, end) => self.deadline(id, end),
@@ -220,32 +224,35 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
             Due::Turn(index) => self.world.driver.turn(self.plan.turns[index], self.names.len()),
             Due::Serve(node, crash_count) => self.serve(node, crash_count),
             Due::Heal => self.heal(),
-            Due::End => unreachable!("the loop ends there"),
+            Due::Message(_) | Due::End => unreachable!("taken before"),
         }
     }
 
     #[inline]
-    fn deliver(&mut self, envelope: Envelope<P::Message>) {
-        if self.phase(envelope.to) == Phase::Paused {
-            return self.wait(envelope.to, Due::Deliver(envelope));
+    fn message(&mut self, choice: Named<P>) {
+        let Choice::Deliver(Envelope { to, .. }) = choice else { return self.copy_or_lose(choice) };
+        if self.phase(to) == Phase::Paused {
+            return self.wait(to, Due::Message(choice));
         }
-        let to = envelope.to;
-        if self.apply(Choice::Deliver(envelope)) == Applied::Done {
+        if self.apply(&choice) == Applied::Done {
             self.messages += 1;
             self.look_at(to);
         }
     }
 
-    fn copy(&mut self, envelope: Envelope<P::Message>) {
-        match self.phase(envelope.to) {
-            Phase::Paused => return self.wait(envelope.to, Due::Copy(envelope)),
+    fn copy_or_lose(&mut self, choice: Named<P>) {
+        let Choice::Duplicate(Envelope { to, .. }) = choice else {
+            self.happen(choice);
+            return;
+        };
+        match self.phase(to) {
+            Phase::Paused => return self.wait(to, Due::Message(choice)),
             // A copy that nobody receives is no event.
             Phase::Down => return,
             Phase::Up if self.quiet => return,
             Phase::Up => {}
         }
-        let to = envelope.to;
-        if self.apply(Choice::Duplicate(envelope)) == Applied::Done {
+        if self.happen(choice) == Applied::Done {
             self.messages += 1;
             self.look_at(to);
         }
@@ -291,7 +298,7 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
             return;
         }
         self.steps += 1;
-        self.prepare(Choice::Elapse(Span::ZERO));
+        self.prepare_lapse();
         id.encode(&mut self.encoder);
         self.note();
         world::lapse(&mut self.world, Lapse::Deadline(id));
@@ -395,18 +402,18 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         self.seats[node.index()].offers = offers;
     }
 
-    #[inline]
-    pub(crate) fn happen(&mut self, choice: Named<P>) {
-        self.apply(choice);
+    pub(crate) fn happen(&mut self, choice: Named<P>) -> Applied {
+        self.apply(&choice)
     }
 
-    /// Counts, digests, applies and shows one choice.
-    #[inline]
-    fn apply(&mut self, choice: Named<P>) -> Applied {
+    /// Counts, digests, applies and shows one choice. Apart from [`Self::happen`], so that what most steps do, a
+    /// message's arrival, is compiled for itself.
+    #[inline(always)]
+    fn apply(&mut self, choice: &Named<P>) -> Applied {
         self.steps += u64::from(!self.world.driver.starting);
         self.prepare(choice);
         self.note();
-        let applied = match &self.choice {
+        let applied = match choice {
             Choice::At(node, Local::Lapse(timer)) => {
                 world::lapse(&mut self.world, Lapse::Timer(*node, timer.clone()));
                 Ok(Applied::Done)
@@ -418,16 +425,23 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         }
         match applied {
             Ok(applied) => applied,
-            Err(refused) => panic!("the simulator scheduled what cannot happen: {refused}: {:?}", self.choice),
+            Err(refused) => panic!("the simulator scheduled what cannot happen: {refused}: {choice:?}"),
         }
     }
 
-    #[inline]
-    pub(crate) fn prepare(&mut self, choice: Named<P>) {
+    /// What passes by itself, without a choice.
+    pub(crate) fn prepare_lapse(&mut self) {
+        self.prepare(&Choice::Elapse(Span::ZERO));
+    }
+
+    #[inline(always)]
+    fn prepare(&mut self, choice: &Named<P>) {
         self.world.driver.answers.clear();
         self.encoder.fixed(self.world.driver.now);
         choice.encode(&mut self.encoder);
-        self.choice = choice;
+        if self.world.driver.observed {
+            self.choice = choice.clone();
+        }
     }
 
     #[inline]

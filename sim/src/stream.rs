@@ -10,56 +10,66 @@ use seedbed_model::{NodeId, Ratio, Span};
 
 use crate::seed::Seed;
 
-/// What a stream is for. Its number is part of what a seed means: never reuse one.
+/// What a stream is for: its ChaCha nonce, different for different labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Label {
-    /// Which kinds of fault a seed enables.
-    Options,
-    /// The `1`-th fault of kind `0`.
-    Fault(u16, u16),
-    /// A node's clock.
-    Clock(NodeId),
-    /// Delays of a link, from the first to the second.
-    Delay(NodeId, NodeId),
-    /// Losses of a link.
-    Loss(NodeId, NodeId),
-    /// Which messages of a link are duplicated.
-    Duplicate(NodeId, NodeId),
-    /// Delays of a link's copies.
-    Copy(NodeId, NodeId),
-    /// What a node's steps choose.
-    Choose(NodeId),
-    /// How long a node's decisions wait.
-    Decision(NodeId),
-    /// How long a node's disk takes.
-    Disk(NodeId),
-    /// How long a node's client thinks.
-    Workload(NodeId),
-    /// How late a node hears of its timers.
-    Lateness(NodeId),
-    /// Real lengths of a node's timers, where each is drawn apart.
-    Length(NodeId),
-}
+pub(crate) struct Label(u64);
 
+/// The kinds' numbers are part of what a seed means: never reuse one.
 impl Label {
-    /// The ChaCha nonce; different for different labels.
-    fn nonce(self) -> u64 {
-        let (kind, first, second) = match self {
-            Label::Options => (0, 0, 0),
-            Label::Fault(kind, index) => (1, kind, index),
-            Label::Clock(node) => (2, node.0, 0),
-            Label::Delay(from, to) => (3, from.0, to.0),
-            Label::Loss(from, to) => (4, from.0, to.0),
-            Label::Duplicate(from, to) => (5, from.0, to.0),
-            Label::Copy(from, to) => (6, from.0, to.0),
-            Label::Choose(node) => (7, node.0, 0),
-            Label::Decision(node) => (8, node.0, 0),
-            Label::Disk(node) => (9, node.0, 0),
-            Label::Workload(node) => (10, node.0, 0),
-            Label::Lateness(node) => (11, node.0, 0),
-            Label::Length(node) => (12, node.0, 0),
-        };
-        kind << 32 | u64::from(first) << 16 | u64::from(second)
+    /// Which kinds of fault a seed enables.
+    pub(crate) const OPTIONS: Label = Label::of(0, 0, 0);
+
+    /// The `index`-th fault of a kind.
+    pub(crate) const fn fault(kind: u16, index: u16) -> Label {
+        Label::of(1, kind, index)
+    }
+    /// A node's clock.
+    pub(crate) const fn clock(node: NodeId) -> Label {
+        Label::of(2, node.0, 0)
+    }
+    /// Delays of a link.
+    pub(crate) const fn delay(from: NodeId, to: NodeId) -> Label {
+        Label::of(3, from.0, to.0)
+    }
+    /// Losses of a link.
+    pub(crate) const fn loss(from: NodeId, to: NodeId) -> Label {
+        Label::of(4, from.0, to.0)
+    }
+    /// Which messages of a link are duplicated.
+    pub(crate) const fn duplicate(from: NodeId, to: NodeId) -> Label {
+        Label::of(5, from.0, to.0)
+    }
+    /// Delays of a link's copies.
+    pub(crate) const fn copy(from: NodeId, to: NodeId) -> Label {
+        Label::of(6, from.0, to.0)
+    }
+    /// What a node's steps choose.
+    pub(crate) const fn choose(node: NodeId) -> Label {
+        Label::of(7, node.0, 0)
+    }
+    /// How long a node's decisions wait.
+    pub(crate) const fn decision(node: NodeId) -> Label {
+        Label::of(8, node.0, 0)
+    }
+    /// How long a node's disk takes.
+    pub(crate) const fn disk(node: NodeId) -> Label {
+        Label::of(9, node.0, 0)
+    }
+    /// How long a node's client thinks.
+    pub(crate) const fn workload(node: NodeId) -> Label {
+        Label::of(10, node.0, 0)
+    }
+    /// How late a node hears of its timers.
+    pub(crate) const fn lateness(node: NodeId) -> Label {
+        Label::of(11, node.0, 0)
+    }
+    /// Real lengths of a node's timers, where each is drawn apart.
+    pub(crate) const fn length(node: NodeId) -> Label {
+        Label::of(12, node.0, 0)
+    }
+
+    const fn of(kind: u64, first: u16, second: u16) -> Label {
+        Label(kind << 32 | (first as u64) << 16 | second as u64)
     }
 }
 
@@ -87,6 +97,7 @@ pub(crate) struct Streams {
 
 const EMPTY: u16 = u16::MAX;
 const SLOTS_MIN: usize = 1024;
+const BLOCKS_MIN: usize = 32;
 const SLOTS_MAX: usize = 8192;
 
 impl Streams {
@@ -96,7 +107,7 @@ impl Streams {
         Streams {
             generator: ChaCha8Rng::from_seed(seed.key()),
             slots: vec![EMPTY; slots],
-            blocks: Vec::new(),
+            blocks: Vec::with_capacity(BLOCKS_MIN),
             sharp: false,
         }
     }
@@ -105,15 +116,15 @@ impl Streams {
     #[inline]
     pub(crate) fn word(&mut self, label: Label, counter: u64) -> u32 {
         let at = (counter % BLOCK_WORDS) as usize * 4;
-        let bytes = &self.block(label.nonce(), counter / BLOCK_WORDS).bytes;
+        let bytes = &self.block(label.0, counter / BLOCK_WORDS).bytes;
         u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
     }
 
     /// The `counter`-th 64 bits of the stream: its words `2 * counter` (low) and `2 * counter + 1`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pair(&mut self, label: Label, counter: u64) -> u64 {
         let at = (counter % (BLOCK_WORDS / 2)) as usize * 8;
-        let bytes = &self.block(label.nonce(), counter / (BLOCK_WORDS / 2)).bytes;
+        let bytes = &self.block(label.0, counter / (BLOCK_WORDS / 2)).bytes;
         let mut pair = [0; 8];
         pair.copy_from_slice(&bytes[at..at + 8]);
         let pair = u64::from_le_bytes(pair);
@@ -224,10 +235,10 @@ mod tests {
     fn streams_are_pinned() {
         let mut streams = Streams::new(Seed::Number(7), 5);
         let found = [
-            streams.word(Label::Options, 0),
-            streams.word(Label::Choose(NodeId(3)), 1_000),
-            streams.word(Label::Delay(NodeId(1), NodeId(2)), 65),
-            streams.word(Label::Delay(NodeId(2), NodeId(1)), 65),
+            streams.word(Label::OPTIONS, 0),
+            streams.word(Label::choose(NodeId(3)), 1_000),
+            streams.word(Label::delay(NodeId(1), NodeId(2)), 65),
+            streams.word(Label::delay(NodeId(2), NodeId(1)), 65),
         ];
         assert_eq!(found, PINNED, "{found:#x?}");
     }
@@ -238,7 +249,7 @@ mod tests {
     #[test]
     fn seed_zero_is_the_published_chacha8_keystream() {
         let mut streams = Streams::new(Seed::Number(0), 1);
-        let words = [0, 1, 2, 3].map(|counter| streams.word(Label::Options, counter).to_le_bytes());
+        let words = [0, 1, 2, 3].map(|counter| streams.word(Label::OPTIONS, counter).to_le_bytes());
         assert_eq!(
             words.concat(),
             [0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6, 0x7f, 0x5b, 0xb8, 0xe8, 0x1f, 0x09, 0xa5, 0xa1]
@@ -247,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_draw_does_not_depend_on_what_was_drawn_before() {
-        let labels: Vec<Label> = (0..200).map(|n| Label::Delay(NodeId(n), NodeId(n / 3))).collect();
+        let labels: Vec<Label> = (0..200).map(|n| Label::delay(NodeId(n), NodeId(n / 3))).collect();
         let mut forward = Streams::new(Seed::Number(1), 1);
         let ahead: Vec<u64> =
             labels.iter().flat_map(|label| [0, 31, 32, 99].map(|c| forward.pair(*label, c))).collect();

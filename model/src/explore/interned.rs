@@ -23,6 +23,7 @@ use super::memo::{Dependencies, Memo};
 use super::odometer::Odometer;
 use super::pool::{ABSENT, ACTION, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
 use crate::canonical::{Canonical, Decoder, Encoder, SplitPart, encoding, hash};
+use crate::effects::Effects;
 use crate::host::{Host, Local, Phase};
 use crate::name::NodeId;
 use crate::plain::Envelope;
@@ -289,7 +290,7 @@ fn parts_once_started<P: Protocol>(protocol: &P, node: NodeId) -> Result<usize, 
     let timers = Timers::default();
     let mut around =
         Around { timers: &timers, clock: 0, asked: Vec::new(), clock_asked: false, odometer: &mut Odometer::default() };
-    host.feed(protocol, node, Local::Start, &mut around, &mut Vec::new());
+    host.feed(protocol, node, Local::Start, &mut around, &mut Effects::new());
     Ok(split(&host).1.len())
 }
 

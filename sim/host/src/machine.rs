@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use seedbed_model::tape::TapeLine;
 use seedbed_model::{
-    Choice, Client, Effect, Envelope, Host, Local, Move, NodeId, Nonce, Protocol, Stamp, Surroundings, Timers, exact,
+    Choice, Client, Effect, Effects, Envelope, Host, Local, Move, NodeId, Nonce, Protocol, Stamp, Surroundings, Timers, exact,
     moves,
 };
 
@@ -27,7 +27,7 @@ pub struct Machine<P: Protocol> {
 /// What a step came to.
 pub struct Step<P: Protocol> {
     /// What the node did, in order. Effects that wait for a record are not among them.
-    pub effects: Vec<Effect<P>>,
+    pub effects: Effects<P>,
     /// The step's line, if there is a tape.
     pub line: Option<TapeLine>,
     /// What an assertion of the protocol that broke says: the node is of no use then.
@@ -84,7 +84,7 @@ impl<P: Protocol> Machine<P> {
         if let Local::Fire(timer) = &local {
             self.timers.cancel(timer);
         }
-        let mut effects = Vec::new();
+        let mut effects = Effects::new();
         let mut around = Around {
             timers: &self.timers,
             now,

@@ -104,7 +104,7 @@ impl<P: Protocol> Interned<P> {
         let input = self.locals.get(local).1.clone();
         let timers = self.timers(self.work.fixed[usize::from(self.layout.timers[node.index()])]);
         let mut around = Around { timers, clock, asked: std::mem::take(asked), clock_asked: false, odometer };
-        let mut effects = Vec::new();
+        let mut effects = Effects::new();
         let protocol = &self.protocol;
         let stepped = catch_unwind(AssertUnwindSafe(|| host.feed(protocol, node, input, &mut around, &mut effects)));
         let Around { asked: asked_now, clock_asked, .. } = around;
@@ -141,7 +141,7 @@ impl<P: Protocol> Interned<P> {
         }
     }
 
-    fn branch_of(&mut self, node: NodeId, writes: &[Write], effects: Vec<Effect<P>>, is_delivery: bool) -> Branch {
+    fn branch_of(&mut self, node: NodeId, writes: &[Write], effects: Effects<P>, is_delivery: bool) -> Branch {
         let (mut sends, mut timer_ops, mut events, mut marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
             match effect {
