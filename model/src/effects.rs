@@ -101,6 +101,14 @@ impl<P: Protocol> IntoIterator for Effects<P> {
     }
 }
 
+impl<'e, P: Protocol> IntoIterator for &'e Effects<P> {
+    type Item = &'e Effect<P>;
+    type IntoIter = std::slice::Iter<'e, Effect<P>>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
 impl<P: Protocol> Extend<Effect<P>> for Effects<P> {
     fn extend<I: IntoIterator<Item = Effect<P>>>(&mut self, effects: I) {
         effects.into_iter().for_each(|effect| self.push(effect));

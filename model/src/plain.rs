@@ -279,7 +279,7 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
     fn act_within(&mut self, node: NodeId) {
         let Plain { driver, effects, reached, .. } = self;
         let timers = &mut self.timers[node.index()];
-        for effect in effects.iter() {
+        for effect in &*effects {
             match effect {
                 Effect::Set { timer, span } => {
                     let end = driver.now() + driver.length(node, timer, *span);
@@ -409,7 +409,7 @@ impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
         }
         let before = self.violations.len();
         let mut watch = self.scratch.watch(&mut self.violations);
-        for effect in self.effects.iter() {
+        for effect in &self.effects {
             if let Effect::Happened(event) = effect {
                 self.protocol.watch(&mut self.monitor, node, event, &mut watch);
             }
