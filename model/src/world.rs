@@ -137,11 +137,11 @@ pub type Named<P> = Choice<crate::Envelope<<P as Protocol>::Message>, Local<P>>;
 ///
 /// # Errors
 /// If it cannot happen now; nothing has changed then.
-#[inline(always)]
+#[inline]
 pub fn apply<P: Protocol, S: Store<P>>(store: &mut S, choice: &ChoiceIn<P, S>) -> Result<Applied, Refused> {
     match choice {
-        Choice::Deliver(envelope) => return deliver(store, envelope, true),
-        Choice::Duplicate(envelope) => return deliver(store, envelope, false),
+        Choice::Deliver(envelope) => return deliver(store, envelope),
+        Choice::Duplicate(envelope) => return arrive(store, envelope, false),
         Choice::Lose(envelope) => {
             require(store.is_in_flight(envelope), Refused::NoMessage)?;
             store.take(envelope);
@@ -158,8 +158,17 @@ fn require(holds: bool, otherwise: Refused) -> Result<(), Refused> {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 
+/// What [`Choice::Deliver`] means: [`apply`], for a scheduler that knows what it chose.
+///
+/// # Errors
+/// As for [`apply`].
 #[inline]
-fn deliver<P: Protocol, S: Store<P>>(store: &mut S, envelope: &S::Envelope, take: bool) -> Result<Applied, Refused> {
+pub fn deliver<P: Protocol, S: Store<P>>(store: &mut S, envelope: &S::Envelope) -> Result<Applied, Refused> {
+    arrive(store, envelope, true)
+}
+
+#[inline]
+fn arrive<P: Protocol, S: Store<P>>(store: &mut S, envelope: &S::Envelope, take: bool) -> Result<Applied, Refused> {
     require(store.is_in_flight(envelope), Refused::NoMessage)?;
     let (from, to) = store.ends(envelope);
     let phase = store.phase(to);

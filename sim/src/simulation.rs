@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use seedbed_model::world::Lapse;
 use seedbed_model::{
     Applied, Canonical, Choice, ClockBound, Effect, Encoder, Envelope, Event, Local, Named, NodeId, Phase, Plain,
-    Protocol, Span, Stream, Violation, hash, world,
+    Protocol, Refused, Span, Stream, Violation, hash, world,
 };
 
 use crate::agenda::Due;
@@ -230,11 +230,12 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
 
     #[inline]
     fn message(&mut self, choice: Named<P>) {
-        let Choice::Deliver(Envelope { to, .. }) = choice else { return self.copy_or_lose(choice) };
+        let Choice::Deliver(envelope) = &choice else { return self.copy_or_lose(choice) };
+        let to = envelope.to;
         if self.phase(to) == Phase::Paused {
             return self.wait(to, Due::Message(choice));
         }
-        if self.apply(&choice) == Applied::Done {
+        if self.apply(&choice, |world| world::deliver(world, envelope)) == Applied::Done {
             self.messages += 1;
             self.look_at(to);
         }
@@ -403,23 +404,26 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     }
 
     pub(crate) fn happen(&mut self, choice: Named<P>) -> Applied {
-        self.apply(&choice)
+        self.apply(&choice, |world| match &choice {
+            Choice::At(node, Local::Lapse(timer)) => {
+                world::lapse(world, Lapse::Timer(*node, timer.clone()));
+                Ok(Applied::Done)
+            }
+            choice => world::apply(world, choice),
+        })
     }
 
-    /// Counts, digests, applies and shows one choice. Apart from [`Self::happen`], so that what most steps do, a
-    /// message's arrival, is compiled for itself.
+    /// Counts, digests, applies and shows one choice. What most steps do, a message's arrival, is compiled for itself.
     #[inline(always)]
-    fn apply(&mut self, choice: &Named<P>) -> Applied {
+    fn apply(
+        &mut self,
+        choice: &Named<P>,
+        apply: impl FnOnce(&mut Plain<P, Scheduler<P>>) -> Result<Applied, Refused>,
+    ) -> Applied {
         self.steps += u64::from(!self.world.driver.starting);
         self.prepare(choice);
         self.note();
-        let applied = match choice {
-            Choice::At(node, Local::Lapse(timer)) => {
-                world::lapse(&mut self.world, Lapse::Timer(*node, timer.clone()));
-                Ok(Applied::Done)
-            }
-            choice => world::apply(&mut self.world, choice),
-        };
+        let applied = apply(&mut self.world);
         if self.world.driver.observed {
             self.observe();
         }
