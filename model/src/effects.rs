@@ -114,3 +114,84 @@ impl<P: Protocol> Extend<Effect<P>> for Effects<P> {
         effects.into_iter().for_each(|effect| self.push(effect));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::{Never, NodeId, Nonce, OpId, Stream};
+    use crate::property::Property;
+    use crate::protocol::{Context, Input};
+    use crate::time::Span;
+
+    #[derive(Debug, Clone)]
+    struct Numbers;
+
+    impl Protocol for Numbers {
+        type State = u8;
+        type Message = u8;
+        type Timer = u8;
+        type Record = u8;
+        type Durable = ();
+        type Operation = Never;
+        type Answer = u8;
+        type Decision = Never;
+        type Observation = u8;
+        type Monitor = ();
+
+        fn nodes(&self) -> Vec<String> {
+            vec!["one".into()]
+        }
+        fn start(&self, (): &(), _: Nonce, _: &mut Context<'_, Self>) -> u8 {
+            0
+        }
+        fn step(&self, _: &mut u8, _: Input<Self>, _: &mut Context<'_, Self>) {}
+        fn properties(&self) -> Vec<Property> {
+            Vec::new()
+        }
+    }
+
+    /// Each effect, with what it acts on.
+    fn one_of_each() -> Vec<(Effect<Numbers>, Acts)> {
+        let none = Acts::default();
+        let within = Acts { within: true, ..none };
+        let happened = |event| Effect::Happened(event);
+        let ticket = crate::protocol::Ticket(0);
+        vec![
+            (Effect::Send { to: NodeId(0), message: 1, after: None }, Acts { sends: true, ..none }),
+            (Effect::Persist { stream: Stream(0), record: 2 }, Acts { persists: true, ..within }),
+            (Effect::Set { timer: 3, span: Span(1) }, within),
+            (Effect::Copy { to: 3, from: 4 }, within),
+            (Effect::Cancel(3), within),
+            (Effect::Unarm, within),
+            (Effect::Mark("rare"), within),
+            (happened(Event::Observed(5)), Acts { shows: true, ..none }),
+            (happened(Event::Responded(OpId(0), 6)), Acts { shows: true, responds: true, ..none }),
+            (Effect::RespondAfter { op: OpId(0), answer: 7, after: ticket }, none),
+        ]
+    }
+
+    #[test]
+    fn what_an_effect_acts_on_is_noted_until_they_are_cleared() {
+        let mut effects = Effects::new();
+        for (effect, acts) in one_of_each() {
+            effects.clear();
+            assert_eq!(*effects.acts(), Acts::default());
+            effects.push(effect);
+            assert_eq!(*effects.acts(), acts, "{effects:?}");
+        }
+        let mut all: Effects<Numbers> = Effects::new();
+        all.extend(one_of_each().into_iter().map(|(effect, _)| effect));
+        assert_eq!(*all.acts(), Acts { within: true, persists: true, sends: true, shows: true, responds: true });
+    }
+
+    #[test]
+    fn messages_leave_and_the_rest_stays() {
+        let mut effects = Effects::new();
+        effects.extend(one_of_each().into_iter().map(|(effect, _)| effect));
+        let mut sent = Vec::new();
+        effects.send(|to, message| sent.push((to, message)));
+        assert_eq!(sent, [(NodeId(0), 1)]);
+        let rest: Vec<_> = one_of_each().into_iter().skip(1).map(|(effect, _)| effect).collect();
+        assert_eq!(effects[1..], rest);
+    }
+}
