@@ -190,13 +190,13 @@ impl<P: Protocol> Agenda<P> {
     }
 
     /// [`Self::push`] of a message's arrival, which is scheduled most.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_delivery(&mut self, at: u64, envelope: Envelope<P::Message>) {
         *self.enter(at, Class::Other, 0) = Some(Due::Message(Choice::Deliver(envelope)));
     }
 
     /// Schedules what is to be written to the place.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, at: u64, class: Class, node: u16) -> &mut Option<Due<P>> {
         assert!(self.sequence >> NODE_SHIFT == 0, "the agenda numbers 2^44 entries");
         let order = (class as u64) << CLASS_SHIFT | u64::from(node) << NODE_SHIFT | self.sequence;

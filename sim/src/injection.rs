@@ -185,8 +185,8 @@ impl<P: Protocol> Simulation<'_, '_, P> {
         let before = *count;
         *count = if cut { before + 1 } else { before.saturating_sub(1) };
         match (before, *count) {
-            (0, 1) => _ = self.happen(Choice::Cut(from, to)),
-            (1, 0) => _ = self.happen(Choice::Heal(from, to)),
+            (0, 1) => self.happen(Choice::Cut(from, to)),
+            (1, 0) => self.happen(Choice::Heal(from, to)),
             _ => {}
         }
     }

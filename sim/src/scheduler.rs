@@ -245,7 +245,7 @@ impl<P: Protocol> Driver<P> for Scheduler<P> {
     fn length(&mut self, node: NodeId, _: &P::Timer, span: Span) -> u64 {
         if self.ticks { self.length_in_ticks(node, span) } else { self.nodes[node.index()].clock.length(span).0 }
     }
-    #[inline]
+    #[inline(never)]
     fn send(&mut self, envelope: Envelope<P::Message>) {
         let sizer = &mut self.sizer;
         let ends = (envelope.from, envelope.to);

@@ -204,9 +204,9 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     /// What comes most, messages, is compiled into the loop.
     #[inline(always)]
     pub(crate) fn act(&mut self, due: Due<P>) {
-        match due {
-            Due::Message(choice) => self.message(choice),
-            other => self.act_otherwise(other),
+        let Due::Message(choice) = &due else { return self.act_otherwise(due) };
+        if let Err(paused) = self.message(choice) {
+            self.wait(paused, due);
         }
     }
 
@@ -228,35 +228,38 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         }
     }
 
+    /// What becomes of a message. `Err` names a paused node at which it has to wait.
     #[inline]
-    fn message(&mut self, choice: Named<P>) {
-        let Choice::Deliver(envelope) = &choice else { return self.copy_or_lose(choice) };
+    fn message(&mut self, choice: &Named<P>) -> Result<(), NodeId> {
+        let Choice::Deliver(envelope) = choice else { return self.copy_or_lose(choice) };
         let to = envelope.to;
         if self.phase(to) == Phase::Paused {
-            return self.wait(to, Due::Message(choice));
+            return Err(to);
         }
-        if self.apply(&choice, |world| world::deliver(world, envelope)) == Applied::Done {
+        if self.apply(choice, |world| world::deliver(world, envelope)) == Applied::Done {
             self.messages += 1;
             self.look_at(to);
         }
+        Ok(())
     }
 
-    fn copy_or_lose(&mut self, choice: Named<P>) {
+    fn copy_or_lose(&mut self, choice: &Named<P>) -> Result<(), NodeId> {
         let Choice::Duplicate(Envelope { to, .. }) = choice else {
-            self.happen(choice);
-            return;
+            self.take_choice(choice);
+            return Ok(());
         };
-        match self.phase(to) {
-            Phase::Paused => return self.wait(to, Due::Message(choice)),
+        match self.phase(*to) {
+            Phase::Paused => return Err(*to),
             // A copy that nobody receives is no event.
-            Phase::Down => return,
-            Phase::Up if self.quiet => return,
+            Phase::Down => return Ok(()),
+            Phase::Up if self.quiet => return Ok(()),
             Phase::Up => {}
         }
-        if self.happen(choice) == Applied::Done {
+        if self.take_choice(choice) == Applied::Done {
             self.messages += 1;
-            self.look_at(to);
+            self.look_at(*to);
         }
+        Ok(())
     }
 
     fn lapse(&mut self, node: NodeId, timer: P::Timer, end: u64) {
@@ -403,8 +406,12 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         self.seats[node.index()].offers = offers;
     }
 
-    pub(crate) fn happen(&mut self, choice: Named<P>) -> Applied {
-        self.apply(&choice, |world| match &choice {
+    pub(crate) fn happen(&mut self, choice: Named<P>) {
+        self.take_choice(&choice);
+    }
+
+    fn take_choice(&mut self, choice: &Named<P>) -> Applied {
+        self.apply(choice, |world| match choice {
             Choice::At(node, Local::Lapse(timer)) => {
                 world::lapse(world, Lapse::Timer(*node, timer.clone()));
                 Ok(Applied::Done)
