@@ -426,6 +426,7 @@ impl<P: Protocol> Space for Walker<P> {
         let mut picks = std::mem::take(&mut self.picks);
         self.cells.read(row, &mut self.store.work);
         self.options(&mut picks);
+        // All of them now: a pick that is taken changes the row that glances are read from.
         self.glance(&picks);
         let is_fair = self.store.bounds.eventually;
         if is_fair {
