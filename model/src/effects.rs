@@ -77,7 +77,7 @@ impl<P: Protocol> Effects<P> {
     pub(crate) fn send(&mut self, mut send: impl FnMut(NodeId, P::Message)) {
         for effect in &mut self.list {
             if matches!(effect, Effect::Send { .. })
-                && let Effect::Send { to, message, .. } = std::mem::replace(effect, Effect::Mark("sent"))
+                && let Effect::Send { to, message, .. } = std::mem::replace(effect, Effect::Unarm)
             {
                 send(to, message);
             }

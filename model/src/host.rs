@@ -218,7 +218,7 @@ impl<P: Protocol> Host<P> {
     }
 
     /// What [`Local::Deliver`] means, for worlds that spend their time on it.
-    #[inline]
+    #[inline(always)]
     pub fn receive(
         &mut self,
         protocol: &P,

@@ -248,6 +248,7 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
         }
     }
 
+    #[inline(always)]
     fn split(&mut self, node: NodeId) -> (&mut Host<P>, Around<'_, P, D>, &mut Effects<P>) {
         let now = self.driver.now();
         let around = Around {
@@ -260,16 +261,16 @@ impl<P: Protocol, D: Driver<P>> Plain<P, D> {
         (&mut self.hosts[node.index()], around, &mut self.effects)
     }
 
-    fn feed(&mut self, node: NodeId, local: Local<P>) {
-        self.step(node, |host, around, effects| host.feed(around.protocol, node, local, around, effects));
-    }
-
     /// Runs the host and leaves what it did in `self.effects`.
-    #[inline]
-    fn step(&mut self, node: NodeId, run: impl FnOnce(&mut Host<P>, &mut Around<'_, P, D>, &mut Effects<P>)) {
+    fn feed(&mut self, node: NodeId, local: Local<P>) {
         let (host, mut around, effects) = self.split(node);
         effects.clear();
-        run(host, &mut around, effects);
+        host.feed(around.protocol, node, local, &mut around, effects);
+        self.tell(node);
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, node: NodeId) {
         if self.driver.observes() {
             self.effects.iter().for_each(|effect| self.driver.effect(node, effect));
         }
@@ -363,10 +364,13 @@ impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
     fn unarm(&mut self, node: NodeId, timer: &P::Timer) {
         self.timers[node.index()].cancel(timer);
     }
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, node: NodeId, envelope: &Self::Envelope) {
         let (from, message) = (envelope.from, envelope.message.clone());
-        self.step(node, |host, around, effects| host.receive(around.protocol, node, from, message, around, effects));
+        let (host, mut around, effects) = self.split(node);
+        effects.clear();
+        host.receive(around.protocol, node, from, message, &mut around, effects);
+        self.tell(node);
     }
     fn run(&mut self, node: NodeId, local: &Self::Local) -> Result<(), Refused> {
         let host = &self.hosts[node.index()];

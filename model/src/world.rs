@@ -162,12 +162,12 @@ fn require(holds: bool, otherwise: Refused) -> Result<(), Refused> {
 ///
 /// # Errors
 /// As for [`apply`].
-#[inline]
+#[inline(always)]
 pub fn deliver<P: Protocol, S: Store<P>>(store: &mut S, envelope: &S::Envelope) -> Result<Applied, Refused> {
     arrive(store, envelope, true)
 }
 
-#[inline]
+#[inline(always)]
 fn arrive<P: Protocol, S: Store<P>>(store: &mut S, envelope: &S::Envelope, take: bool) -> Result<Applied, Refused> {
     require(store.is_in_flight(envelope), Refused::NoMessage)?;
     let (from, to) = store.ends(envelope);

@@ -186,13 +186,15 @@ impl<P: Protocol> Agenda<P> {
             Due::End => (Class::End, 0),
             _ => (Class::Other, 0),
         };
-        *self.enter(at, class, node) = Some(due);
+        let place = self.enter(at, class, node);
+        *place = Some(due);
     }
 
     /// [`Self::push`] of a message's arrival, which is scheduled most.
     #[inline(always)]
     pub(crate) fn push_delivery(&mut self, at: u64, envelope: Envelope<P::Message>) {
-        *self.enter(at, Class::Other, 0) = Some(Due::Message(Choice::Deliver(envelope)));
+        let place = self.enter(at, Class::Other, 0);
+        *place = Some(Due::Message(Choice::Deliver(envelope)));
     }
 
     /// Schedules what is to be written to the place.
@@ -215,12 +217,15 @@ impl<P: Protocol> Agenda<P> {
         self.queue.first().map(|entry| entry.at)
     }
 
-    /// Removes the first entry.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(u64, Due<P>)> {
-        let entry = self.queue.pop()?;
+    /// Removes the first entry: when it is due [ns], and what is.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> (u64, Due<P>) {
+        let entry = self.queue.pop().expect("the end of the run is on the agenda");
         self.free.push(entry.slot);
-        self.slab[entry.slot as usize].take().map(|due| (entry.at, due))
+        (entry.at, self.slab[entry.slot as usize].take().expect("an entry has its place"))
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::SpanRange;
 use crate::shape::Shape;
-use crate::stream::{Label, Streams, between};
+use crate::stream::{Label, Streams, part};
 
 /// What the network does to messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,18 +60,6 @@ pub enum Distribution {
     Exponential,
     /// Always `delay-min`.
     Fixed,
-}
-
-impl Distribution {
-    /// The number in `low..=high` that 64 random bits stand for.
-    #[inline]
-    fn place(self, pair: u64, low: u64, high: u64) -> u64 {
-        match self {
-            Distribution::Fixed => low,
-            Distribution::Uniform => between(pair, low, high),
-            Distribution::Exponential => low + tail(pair, high - low),
-        }
-    }
 }
 
 /// Leading zeros are halvings of the chance, the bits behind the first one a place within the sixteenth.
@@ -174,7 +162,8 @@ impl Links {
 /// How delays are drawn: whole units from the least to the most.
 struct Delays {
     least: u64,
-    most: u64,
+    /// How many there are.
+    count: u64,
     /// What they count [ns].
     unit: u64,
     distribution: Distribution,
@@ -184,16 +173,21 @@ impl Delays {
     fn new(network: &Network, ticks: bool) -> Self {
         let range = SpanRange { min: network.delay_min, max: network.delay_max };
         let ((least, most), unit) = if ticks { (range.ticks(), Span::TICK.0) } else { ((range.min.0, range.max.0), 1) };
-        Delays { least, most, unit, distribution: network.distribution }
+        Delays { least, count: (most - least).saturating_add(1), unit, distribution: network.distribution }
     }
 
     /// The delay of a link's message `number` [ns].
-    #[inline]
+    #[inline(always)]
     fn draw(&self, streams: &mut Streams, label: Label, number: u64) -> u64 {
-        if self.least == self.most {
+        if self.count == 1 {
             return self.least * self.unit;
         }
-        self.distribution.place(streams.pair(label, number), self.least, self.most) * self.unit
+        let ahead = match self.distribution {
+            Distribution::Fixed => 0,
+            Distribution::Uniform => part(streams.pair(label, number), self.count),
+            Distribution::Exponential => tail(streams.pair(label, number), self.count - 1),
+        };
+        (self.least + ahead) * self.unit
     }
 }
 

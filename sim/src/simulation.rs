@@ -148,12 +148,15 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
                 self.happen(Choice::Elapse(Span::TICK));
                 continue;
             }
-            let (at, due) = self.world.driver.agenda.pop().expect("the end of the run is on the agenda");
+            let (at, due) = self.world.driver.agenda.pop();
             self.world.driver.now = at;
             if matches!(due, Due::End) {
                 return End::Quiet;
             }
-            self.take(due);
+            match self.settings.costs.step {
+                Span::ZERO => self.act_here(due),
+                _ => self.take_in_turn(due),
+            }
         }
     }
 
@@ -193,7 +196,6 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         if self.settings.tick_mode { at.0.div_ceil(Span::TICK.0) * Span::TICK.0 } else { at.0 }
     }
 
-    #[inline(always)]
     fn take(&mut self, due: Due<P>) {
         match self.settings.costs.step {
             Span::ZERO => self.act(due),
@@ -201,9 +203,13 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
         }
     }
 
+    pub(crate) fn act(&mut self, due: Due<P>) {
+        self.act_here(due);
+    }
+
     /// What comes most, messages, is compiled into the loop.
     #[inline(always)]
-    pub(crate) fn act(&mut self, due: Due<P>) {
+    fn act_here(&mut self, due: Due<P>) {
         let Due::Message(choice) = &due else { return self.act_otherwise(due) };
         if let Err(paused) = self.message(choice) {
             self.wait(paused, due);
@@ -229,14 +235,17 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     }
 
     /// What becomes of a message. `Err` names a paused node at which it has to wait.
-    #[inline]
+    #[inline(always)]
     fn message(&mut self, choice: &Named<P>) -> Result<(), NodeId> {
         let Choice::Deliver(envelope) = choice else { return self.copy_or_lose(choice) };
         let to = envelope.to;
         if self.phase(to) == Phase::Paused {
             return Err(to);
         }
-        if self.apply(choice, |world| world::deliver(world, envelope)) == Applied::Done {
+        // What most steps do is compiled for itself.
+        self.begin_step(choice);
+        let applied = world::deliver(&mut self.world, envelope);
+        if self.end_step(choice, applied) == Applied::Done {
             self.messages += 1;
             self.look_at(to);
         }
@@ -411,26 +420,28 @@ impl<'a, 't, P: Protocol> Simulation<'a, 't, P> {
     }
 
     fn take_choice(&mut self, choice: &Named<P>) -> Applied {
-        self.apply(choice, |world| match choice {
+        self.begin_step(choice);
+        let applied = match choice {
             Choice::At(node, Local::Lapse(timer)) => {
-                world::lapse(world, Lapse::Timer(*node, timer.clone()));
+                world::lapse(&mut self.world, Lapse::Timer(*node, timer.clone()));
                 Ok(Applied::Done)
             }
-            choice => world::apply(world, choice),
-        })
+            choice => world::apply(&mut self.world, choice),
+        };
+        self.end_step(choice, applied)
     }
 
-    /// Counts, digests, applies and shows one choice. What most steps do, a message's arrival, is compiled for itself.
+    /// Counts and digests one choice.
     #[inline(always)]
-    fn apply(
-        &mut self,
-        choice: &Named<P>,
-        apply: impl FnOnce(&mut Plain<P, Scheduler<P>>) -> Result<Applied, Refused>,
-    ) -> Applied {
+    fn begin_step(&mut self, choice: &Named<P>) {
         self.steps += u64::from(!self.world.driver.starting);
         self.prepare(choice);
         self.note();
-        let applied = apply(&mut self.world);
+    }
+
+    /// Shows what came of it.
+    #[inline(always)]
+    fn end_step(&mut self, choice: &Named<P>, applied: Result<Applied, Refused>) -> Applied {
         if self.world.driver.observed {
             self.observe();
         }

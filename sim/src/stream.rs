@@ -185,6 +185,12 @@ fn sharpened(pair: u64) -> u64 {
     }
 }
 
+/// A number below `count`, from 64 random bits.
+#[inline]
+pub(crate) fn part(pair: u64, count: u64) -> u64 {
+    ((u128::from(pair) * u128::from(count)) >> 64) as u64
+}
+
 /// A number in `low..=high`, from 64 random bits.
 #[inline]
 pub(crate) fn between(pair: u64, low: u64, high: u64) -> u64 {
