@@ -7,8 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use seedbed_model::tape::TapeLine;
 use seedbed_model::{
-    Choice, Client, Effect, Effects, Envelope, Host, Local, Move, NodeId, Nonce, Protocol, Stamp, Surroundings, Timers, exact,
-    moves,
+    Choice, Client, Effect, Effects, Envelope, Host, Local, Move, NodeId, Nonce, Protocol, Stamp, Surroundings, Timers,
+    exact, moves,
 };
 
 /// A node that runs.
