@@ -32,9 +32,8 @@ pub struct Acts {
 
 impl<P: Protocol> Effects<P> {
     /// None so far.
-    pub const fn new() -> Self {
-        let acts = Acts { within: false, persists: false, sends: false, shows: false, responds: false };
-        Effects { list: Vec::new(), acts }
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// One more.

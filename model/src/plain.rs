@@ -98,7 +98,7 @@ pub struct Plain<P: Protocol, D> {
     scratch: Scratch,
 }
 
-/// What effects and notes are written to lies empty between steps: a copy has its own.
+/// What the latest step did and the monitor said of it is used up between steps: a copy has none of it.
 impl<P: Protocol, D: Clone> Clone for Plain<P, D> {
     fn clone(&self) -> Self {
         Plain {
@@ -366,6 +366,7 @@ impl<P: Protocol, D: Driver<P>> Store<P> for Plain<P, D> {
     }
     #[inline(always)]
     fn receive(&mut self, node: NodeId, envelope: &Self::Envelope) {
+        // As `feed`, without a `Local` made for it: this is what most steps are.
         let (from, message) = (envelope.from, envelope.message.clone());
         let (host, mut around, effects) = self.split(node);
         effects.clear();

@@ -105,7 +105,7 @@ struct Queue {
 /// Beyond so many near ones, moving them costs more than the heap does.
 const NEAR_COUNT_MAX: usize = 32;
 
-/// What has left is forgotten when there is no more room: once in so many entries, at the least.
+/// What has left is forgotten when there is no more room, which is once in [`NEAR_COUNT_MAX`] entries at most.
 const ROOM: usize = 2 * NEAR_COUNT_MAX;
 
 impl Queue {
