@@ -4,17 +4,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::interned::{Faults, Interned, Work};
-use super::pool::{ABSENT, Id, Permuting, Ranking, mix, rank_of};
+use super::interned::Interned;
+use super::pool::{Id, Ranking, mix, rank_of};
 use crate::canonical::{Canonical, Renaming};
-use crate::host::{Host, Phase};
+use crate::host::Phase;
 use crate::name::NodeId;
 use crate::protocol::{Protocol, Relevance};
 use crate::time::{Shifting, Span};
 use crate::world::Store;
-
-/// A permuted block: the key is the permutation's index, the block's first slot, and the ids in it.
-type Blocks = FxHashMap<Box<[u32]>, Box<[Id]>>;
 
 /// What components become under the renamings met so far.
 #[derive(Default)]
@@ -22,47 +19,8 @@ pub(super) struct Renamed {
     /// By component and the index of its new list of tags.
     ranked: FxHashMap<(Id, u32), Id>,
     shifted: FxHashMap<(Shifting, Id), Id>,
-    blocks: Blocks,
-    singles: FxHashMap<(u32, Id), Id>,
     ranking: Ranking,
     scratch_tags: Vec<u64>,
-    scratch_key: Vec<u32>,
-}
-
-/// Every permutation within the classes of interchangeable nodes, but the identity: `[i]` is what node `i` becomes.
-pub(super) fn permutations<P: Protocol>(protocol: &P) -> Vec<Vec<NodeId>> {
-    let identity: Vec<NodeId> = (0..protocol.nodes().len() as u16).map(NodeId).collect();
-    let mut all = vec![identity.clone()];
-    for class in protocol.symmetry() {
-        let orders = orders(&class);
-        all = all.iter().flat_map(|base| orders.iter().map(|order| permuted(base, &class, order))).collect();
-    }
-    all.retain(|permutation| *permutation != identity);
-    all
-}
-
-fn permuted(base: &[NodeId], class: &[NodeId], order: &[NodeId]) -> Vec<NodeId> {
-    let mut permutation = base.to_vec();
-    for (node, becomes) in class.iter().zip(order) {
-        permutation[node.index()] = *becomes;
-    }
-    permutation
-}
-
-fn orders(class: &[NodeId]) -> Vec<Vec<NodeId>> {
-    if class.is_empty() {
-        return vec![Vec::new()];
-    }
-    let mut all = Vec::new();
-    for index in 0..class.len() {
-        let mut rest = class.to_vec();
-        let first = rest.remove(index);
-        for mut order in orders(&rest) {
-            order.insert(0, first);
-            all.push(order);
-        }
-    }
-    all
 }
 
 /// A step's part in what messages can still do: what the others can do has not changed by it.
@@ -218,116 +176,7 @@ impl<P: Protocol> Interned<P> {
         }
     }
 
-    /// The least of the row being worked on and its permutations, by fingerprint; `work` becomes it.
-    pub(super) fn choose_symmetric(&mut self, permutations: &[Vec<NodeId>], other: &mut Work, least: &mut Work) -> u64 {
-        let mut best = fingerprint(self.work.weight);
-        let mut found = false;
-        for (index, permutation) in permutations.iter().enumerate() {
-            self.permute(index as u32, permutation, other);
-            let candidate = fingerprint(other.weight);
-            if candidate < best {
-                best = candidate;
-                found = true;
-                std::mem::swap(other, least);
-            }
-        }
-        if found {
-            std::mem::swap(&mut self.work, least);
-        }
-        best
-    }
-
-    fn permute(&mut self, index: u32, permutation: &[NodeId], out: &mut Work) {
-        out.fixed.clear();
-        out.fixed.resize(self.layout.fixed, ABSENT);
-        out.flights.clear();
-        out.weight = 0;
-        out.tags_changed = false;
-        for node in self.layout.node_ids() {
-            self.permute_node(index, permutation, node, out);
-        }
-        let monitor = self.layout.monitor;
-        let ids = self.permuted_block(index, monitor.start, monitor.range(), |store, ids| {
-            let mut value: P::Monitor = store.decode_split(ids);
-            value.rename(&mut Permuting(permutation));
-            store.intern_split(monitor, &mut value)
-        });
-        out.fixed[monitor.range()].copy_from_slice(&ids);
-        let (faults, clocks, deadlines) = (self.layout.faults, self.layout.clocks, self.layout.deadlines);
-        out.fixed[usize::from(deadlines)] = self.work.fixed[usize::from(deadlines)];
-        out.fixed[usize::from(faults)] =
-            self.permuted_single(index, self.work.fixed[usize::from(faults)], |store, id| {
-                let mut value: Faults = store.faults_of(id).clone();
-                value.rename(&mut Permuting(permutation));
-                store.intern_faults(value)
-            });
-        out.fixed[usize::from(clocks)] =
-            self.permuted_single(index, self.work.fixed[usize::from(clocks)], |store, id| {
-                let mut value: std::collections::BTreeMap<NodeId, i64> = store.decode_split(&[id]);
-                value.rename(&mut Permuting(permutation));
-                store.pool.intern_value(clocks.into(), &value)
-            });
-        for at in 0..self.work.flights.len() {
-            let id = self.work.flights[at];
-            let id = self.permuted_single(index, id, |store, id| store.rename_flight(id, &mut Permuting(permutation)));
-            out.flights.push(id);
-        }
-        for id in out.fixed.iter().chain(&out.flights) {
-            out.weight = out.weight.wrapping_add(self.pool.weight(*id));
-        }
-    }
-
-    fn permute_node(&mut self, index: u32, permutation: &[NodeId], node: NodeId, out: &mut Work) {
-        let target = permutation[node.index()];
-        let (from, to) = (self.layout.nodes[node.index()], self.layout.nodes[target.index()]);
-        let ids = self.permuted_block(index, from.start, from.range(), |store, ids| {
-            let mut host: Host<P> = store.decode_split(ids);
-            host.rename(&mut Permuting(permutation));
-            store.intern_split(to, &mut host)
-        });
-        out.fixed[to.range()].copy_from_slice(&ids);
-        let (from, to) = (self.layout.timers[node.index()], self.layout.timers[target.index()]);
-        out.fixed[usize::from(to)] = self.permuted_single(index, self.work.fixed[usize::from(from)], |store, id| {
-            let mut timers = store.timers(id).clone();
-            timers.rename(&mut Permuting(permutation));
-            store.intern_timers(to, timers)
-        });
-    }
-
-    fn permuted_block(
-        &mut self,
-        index: u32,
-        start: u16,
-        range: std::ops::Range<usize>,
-        compute: impl FnOnce(&mut Self, &[Id]) -> Vec<Id>,
-    ) -> Box<[Id]> {
-        let mut key = std::mem::take(&mut self.renamed.scratch_key);
-        key.clear();
-        key.push(index);
-        key.push(u32::from(start));
-        key.extend_from_slice(&self.work.fixed[range]);
-        let ids = match self.renamed.blocks.get(key.as_slice()) {
-            Some(ids) => ids.clone(),
-            None => {
-                let ids: Box<[Id]> = compute(self, &key[2..]).into();
-                self.renamed.blocks.insert(key.as_slice().into(), ids.clone());
-                ids
-            }
-        };
-        self.renamed.scratch_key = key;
-        ids
-    }
-
-    fn permuted_single(&mut self, index: u32, id: Id, compute: impl FnOnce(&mut Self, Id) -> Id) -> Id {
-        if let Some(known) = self.renamed.singles.get(&(index, id)) {
-            return *known;
-        }
-        let new = compute(self, id);
-        self.renamed.singles.insert((index, id), new);
-        new
-    }
-
-    fn rename_flight(&mut self, id: Id, names: &mut dyn Renaming) -> Id {
+    pub(super) fn rename_flight(&mut self, id: Id, names: &mut dyn Renaming) -> Id {
         let mut flight = self.decode_flight(id);
         flight.rename(names);
         self.intern_flight(flight)

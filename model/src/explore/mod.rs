@@ -27,6 +27,7 @@ mod sample;
 mod search;
 mod space;
 mod strategy;
+mod symmetry;
 mod table;
 mod walk;
 mod walker;

@@ -5,7 +5,7 @@ use std::io;
 
 use super::Bounds;
 use super::bounds::Clock;
-use super::canonize::{Change, fingerprint, permutations};
+use super::canonize::{Change, fingerprint};
 use super::checkpoint::{Reader, Writer};
 use super::exercised::Exercised;
 use super::interned::{Faults, Glance, Initial, Interned, Taken, Work, initial, initial_at};
@@ -13,6 +13,7 @@ use super::landings::Landings;
 use super::moment::{Moment, Pace};
 use super::pool::{ABSENT, Id};
 use super::space::{Claim, Row, Space, Successors};
+use super::symmetry::Symmetry;
 use crate::canonical::Canonical;
 use crate::host::{Local, Phase};
 use crate::name::{Never, NodeId};
@@ -28,12 +29,10 @@ pub(super) type Pick = Choice<Id, u32>;
 pub(super) struct Walker<P: Protocol> {
     pub(super) store: Interned<P>,
     pub(super) initial: Vec<Initial>,
-    permutations: Vec<Vec<NodeId>>,
+    symmetry: Symmetry,
     ranked: bool,
     /// `[i]` says whether node `i` stands for a service and so never fails.
     specifications: Vec<bool>,
-    other: Work,
-    least: Work,
     row: Work,
     picks: Vec<Pick>,
     /// Of the nodes in the row whose options are asked for.
@@ -169,7 +168,7 @@ impl<P: Protocol> Walker<P> {
             None => initial(protocol, &bounds, names)?,
             Some(moment) => initial_at(protocol, &bounds, names, moment)?,
         };
-        let permutations = if bounds.symmetry { permutations(protocol) } else { Vec::new() };
+        let symmetry = if bounds.symmetry { Symmetry::of(protocol) } else { Symmetry::none() };
         let cells = Cells::of(&store, &initial);
         Ok(Walker {
             has_faults: bounds.has_faults(),
@@ -178,13 +177,11 @@ impl<P: Protocol> Walker<P> {
             cells,
             store,
             initial,
-            permutations,
+            symmetry,
             ranked: protocol.tags_are_ranked() && !bounds.eventually,
             specifications: (0..protocol.nodes().len() as u16)
                 .map(|node| protocol.stands_for(NodeId(node)).is_some())
                 .collect(),
-            other: Work::default(),
-            least: Work::default(),
             row: Work::default(),
             picks: Vec::new(),
             phases: Vec::new(),
@@ -209,11 +206,8 @@ impl<P: Protocol> Walker<P> {
             store.rank_tags();
         }
         let cut = store.bounds.tag_max.is_some_and(|most| store.has_tag_beyond(most));
-        let fingerprint = if self.permutations.is_empty() {
-            fingerprint(store.work.weight)
-        } else {
-            store.choose_symmetric(&self.permutations, &mut self.other, &mut self.least)
-        };
+        let fingerprint =
+            if self.symmetry.is_none() { fingerprint(store.work.weight) } else { self.symmetry.make_least(store) };
         Landed { fingerprint, cut }
     }
 
@@ -464,11 +458,9 @@ impl<P: Protocol> Space for Walker<P> {
             cells: self.cells.clone(),
             store: self.store.fork(),
             initial: self.initial.clone(),
-            permutations: self.permutations.clone(),
+            symmetry: self.symmetry.fork(),
             ranked: self.ranked,
             specifications: self.specifications.clone(),
-            other: Work::default(),
-            least: Work::default(),
             row: Work::default(),
             picks: Vec::new(),
             phases: Vec::new(),
@@ -559,7 +551,7 @@ impl<P: Protocol> Walker<P> {
     /// Whether a row takes more to make canonical than to look up where it led to lately.
     #[inline]
     fn is_dear(&self, changes_tags: bool) -> bool {
-        !self.permutations.is_empty() || changes_tags
+        !self.symmetry.is_none() || changes_tags
     }
 
     /// Whether taking the pick in `row` comes to what was seen. Leaves the row being worked on as it was.

@@ -1,0 +1,258 @@
+//! Interchangeable nodes: of a row and its permutations, the least stands for all.
+//!
+//! What a component becomes is remembered for all permutations at once, its weights side by side: the weight of a permuted
+//! row is a sum, and only the least row is made. A node and the monitor are permuted as a whole, since a part alone has no
+//! type here.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::canonize::fingerprint;
+use super::interned::Interned;
+use super::layout::Block;
+use super::pool::{ABSENT, Id, Permuting};
+use crate::canonical::Canonical;
+use crate::host::Host;
+use crate::name::NodeId;
+use crate::protocol::Protocol;
+
+/// The permutations of a protocol's nodes, and what they made of the components met so far.
+pub(super) struct Symmetry {
+    /// All within the classes of interchangeable nodes, but the identity: `[i]` is what node `i` becomes.
+    permutations: Vec<Vec<NodeId>>,
+    /// `image_of[id]`: the images of a component that is permuted alone.
+    image_of: Vec<Option<Images>>,
+    /// The same of a block by its components: no two places have one in common.
+    block_of: FxHashMap<Box<[Id]>, Images>,
+    cells: Vec<Id>,
+    weights: Vec<u64>,
+    /// The row being worked on.
+    row: Vec<Images>,
+    /// What each permutation makes of its weight.
+    sums: Vec<u64>,
+}
+
+/// What the permutations make of a component or a block, one after the other.
+#[derive(Debug, Clone, Copy)]
+struct Images {
+    /// Of the components, as many for each permutation as it consists of.
+    cells: u32,
+    /// Of the weights, one for each permutation.
+    weights: u32,
+}
+
+impl Symmetry {
+    pub(super) fn none() -> Self {
+        Self::by(Vec::new())
+    }
+
+    pub(super) fn of<P: Protocol>(protocol: &P) -> Self {
+        let identity: Vec<NodeId> = (0..protocol.nodes().len() as u16).map(NodeId).collect();
+        let mut all = vec![identity.clone()];
+        for class in protocol.symmetry() {
+            let orders = orders(&class);
+            all = all.iter().flat_map(|base| orders.iter().map(|order| permuted(base, &class, order))).collect();
+        }
+        all.retain(|permutation| *permutation != identity);
+        Self::by(all)
+    }
+
+    fn by(permutations: Vec<Vec<NodeId>>) -> Self {
+        Symmetry {
+            permutations,
+            image_of: Vec::new(),
+            block_of: FxHashMap::default(),
+            cells: Vec::new(),
+            weights: Vec::new(),
+            row: Vec::new(),
+            sums: Vec::new(),
+        }
+    }
+
+    /// Another worker's.
+    pub(super) fn fork(&self) -> Self {
+        Self::by(self.permutations.clone())
+    }
+
+    /// Whether no nodes can be interchanged.
+    #[inline]
+    pub(super) fn is_none(&self) -> bool {
+        self.permutations.is_empty()
+    }
+
+    /// The row being worked on becomes the least of its permutations, by fingerprint, which is returned.
+    pub(super) fn make_least<P: Protocol>(&mut self, store: &mut Interned<P>) -> u64 {
+        self.weigh(store);
+        let mut best = (fingerprint(store.work.weight), None);
+        for (index, sum) in self.sums.iter().enumerate() {
+            let candidate = fingerprint(*sum);
+            if candidate < best.0 {
+                best = (candidate, Some(index));
+            }
+        }
+        if let Some(index) = best.1 {
+            self.permute(index, store);
+        }
+        best.0
+    }
+
+    /// Finds the images of all that is in the row, and what they weigh together.
+    fn weigh<P: Protocol>(&mut self, store: &mut Interned<P>) {
+        let (faults, clocks, deadlines) = (store.layout.faults, store.layout.clocks, store.layout.deadlines);
+        self.row.clear();
+        self.sums.clear();
+        self.sums.resize(self.permutations.len(), store.pool.weight(store.work.fixed[usize::from(deadlines)]));
+        for node in 0..store.layout.nodes.len() {
+            let images = self.block(store.layout.nodes[node], store, |symmetry, block, store| {
+                let host: Host<P> = store.decode_split(&store.work.fixed[block.range()]);
+                symmetry.permute_block(&host, store, |permutation, store| store.layout.nodes[permutation[node].index()])
+            });
+            self.add(images);
+            let slot = store.layout.timers[node];
+            let images = self.single(store.work.fixed[usize::from(slot)], store, |permutation, id, store| {
+                let mut timers = store.timers(id).clone();
+                timers.rename(&mut Permuting(permutation));
+                store.intern_timers(store.layout.timers[permutation[node].index()], timers)
+            });
+            self.add(images);
+        }
+        let monitor = self.block(store.layout.monitor, store, |symmetry, block, store| {
+            symmetry.permute_block(&store.monitor(), store, |_, _| block)
+        });
+        self.add(monitor);
+        let images = self.single(store.work.fixed[usize::from(faults)], store, |permutation, id, store| {
+            let mut value = store.faults_of(id).clone();
+            value.rename(&mut Permuting(permutation));
+            store.intern_faults(value)
+        });
+        self.add(images);
+        let images = self.single(store.work.fixed[usize::from(clocks)], store, |permutation, id, store| {
+            let mut value: BTreeMap<NodeId, i64> = store.decode_split(&[id]);
+            value.rename(&mut Permuting(permutation));
+            store.pool.intern_value(clocks.into(), &value)
+        });
+        self.add(images);
+        for at in 0..store.work.flights.len() {
+            let images = self.single(store.work.flights[at], store, |permutation, id, store| {
+                store.rename_flight(id, &mut Permuting(permutation))
+            });
+            self.add(images);
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, images: Images) {
+        let weights = &self.weights[images.weights as usize..][..self.sums.len()];
+        for (sum, weight) in self.sums.iter_mut().zip(weights) {
+            *sum = sum.wrapping_add(*weight);
+        }
+        self.row.push(images);
+    }
+
+    /// The row becomes what the permutation makes of it.
+    fn permute<P: Protocol>(&self, index: usize, store: &mut Interned<P>) {
+        let permutation = &self.permutations[index];
+        let (layout, work) = (&store.layout, &mut store.work);
+        let mut row = self.row.iter().map(|images| images.cells as usize);
+        let mut next = || row.next().expect("the row was weighed");
+        for node in layout.node_ids() {
+            let to = permutation[node.index()].index();
+            let block = layout.nodes[to];
+            let len = usize::from(block.len);
+            work.fixed[block.range()].copy_from_slice(&self.cells[next() + index * len..][..len]);
+            work.fixed[usize::from(layout.timers[to])] = self.cells[next() + index];
+        }
+        let len = usize::from(layout.monitor.len);
+        work.fixed[layout.monitor.range()].copy_from_slice(&self.cells[next() + index * len..][..len]);
+        work.fixed[usize::from(layout.faults)] = self.cells[next() + index];
+        work.fixed[usize::from(layout.clocks)] = self.cells[next() + index];
+        work.flights.iter_mut().for_each(|flight| *flight = self.cells[next() + index]);
+        work.weight = self.sums[index];
+        work.tags_changed = false;
+    }
+
+    fn block<P: Protocol>(
+        &mut self,
+        block: Block,
+        store: &mut Interned<P>,
+        compute: impl FnOnce(&mut Self, Block, &mut Interned<P>) -> Images,
+    ) -> Images {
+        if let Some(known) = self.block_of.get(&store.work.fixed[block.range()]) {
+            return *known;
+        }
+        let images = compute(self, block, store);
+        self.block_of.insert(store.work.fixed[block.range()].into(), images);
+        images
+    }
+
+    fn permute_block<P: Protocol, T: Canonical + Clone>(
+        &mut self,
+        value: &T,
+        store: &mut Interned<P>,
+        place: impl Fn(&[NodeId], &Interned<P>) -> Block,
+    ) -> Images {
+        let images = self.next();
+        for permutation in &self.permutations {
+            let mut value = value.clone();
+            value.rename(&mut Permuting(permutation));
+            let ids = store.intern_split(place(permutation, store), &mut value);
+            self.weights.push(ids.iter().map(|id| store.pool.weight(*id)).fold(0, u64::wrapping_add));
+            self.cells.extend_from_slice(&ids);
+        }
+        images
+    }
+
+    /// Where the next images go.
+    fn next(&self) -> Images {
+        let place = |len: usize| u32::try_from(len).expect("images of all components take less than 16 GiB");
+        Images { cells: place(self.cells.len()), weights: place(self.weights.len()) }
+    }
+
+    #[inline]
+    fn single<P: Protocol>(
+        &mut self,
+        id: Id,
+        store: &mut Interned<P>,
+        compute: impl Fn(&[NodeId], Id, &mut Interned<P>) -> Id,
+    ) -> Images {
+        if let Some(Some(known)) = self.image_of.get(id as usize) {
+            return *known;
+        }
+        let images = self.next();
+        for permutation in &self.permutations {
+            let image = if id == ABSENT { ABSENT } else { compute(permutation, id, store) };
+            self.weights.push(store.pool.weight(image));
+            self.cells.push(image);
+        }
+        if self.image_of.len() <= id as usize {
+            self.image_of.resize(id as usize + 1, None);
+        }
+        self.image_of[id as usize] = Some(images);
+        images
+    }
+}
+
+fn permuted(base: &[NodeId], class: &[NodeId], order: &[NodeId]) -> Vec<NodeId> {
+    let mut permutation = base.to_vec();
+    for (node, becomes) in class.iter().zip(order) {
+        permutation[node.index()] = *becomes;
+    }
+    permutation
+}
+
+fn orders(class: &[NodeId]) -> Vec<Vec<NodeId>> {
+    if class.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for index in 0..class.len() {
+        let mut rest = class.to_vec();
+        let first = rest.remove(index);
+        for mut order in orders(&rest) {
+            order.insert(0, first);
+            all.push(order);
+        }
+    }
+    all
+}
