@@ -5,7 +5,8 @@
 use rustc_hash::FxHashMap;
 
 use super::interned::Interned;
-use super::pool::{Id, Ranking, mix, rank_of};
+use super::pool::{Id, mix, rank_of};
+use super::ranking::Ranking;
 use crate::canonical::{Canonical, Renaming};
 use crate::host::Phase;
 use crate::name::NodeId;
@@ -83,8 +84,7 @@ impl<P: Protocol> Interned<P> {
         }
         self.work.tags_changed = false;
         let mut ranking = std::mem::take(&mut self.renamed.ranking);
-        let pool = &self.pool;
-        if ranking.of_tags(self.work.fixed.iter().chain(&self.work.flights).map(|id| pool.tags(*id))) {
+        if ranking.of_row(&self.pool, self.work.fixed.iter().chain(&self.work.flights)) {
             self.rename_tags(&ranking);
         }
         self.renamed.ranking = ranking;
@@ -93,38 +93,30 @@ impl<P: Protocol> Interned<P> {
     fn rename_tags(&mut self, mut ranking: &Ranking) {
         for at in 0..self.work.flights.len() {
             let old = self.work.flights[at];
-            if let Some(tags) = self.new_tags(old, ranking) {
-                let known = self.renamed.ranked.get(&(old, tags)).copied();
-                let new = known.unwrap_or_else(|| self.rename_flight(old, &mut ranking));
-                self.renamed.ranked.insert((old, tags), new);
-                self.replace_flight(at, new);
-            }
+            let new = self.ranked(old, ranking, |store| store.rename_flight(old, &mut ranking));
+            new.into_iter().for_each(|new| self.replace_flight(at, new));
         }
         for slot in 0..self.layout.fixed as u16 {
             let old = self.work.fixed[usize::from(slot)];
-            if let Some(tags) = self.new_tags(old, ranking) {
-                let known = self.renamed.ranked.get(&(old, tags)).copied();
-                let new = known.unwrap_or_else(|| self.rename_slot(slot, &mut ranking));
-                self.renamed.ranked.insert((old, tags), new);
-                self.set(slot, new);
-            }
+            let new = self.ranked(old, ranking, |store| store.rename_slot(slot, &mut ranking));
+            new.into_iter().for_each(|new| self.set(slot, new));
         }
         self.work.tags_changed = false;
     }
 
-    /// The index of what the component's tags become, if that is anything else.
+    /// What the component becomes, if that is anything else: as remembered by what becomes of its tags, or renamed.
     #[inline]
-    fn new_tags(&mut self, id: Id, ranking: &Ranking) -> Option<u32> {
-        let old = self.pool.tags(id);
-        if old.iter().all(|tag| ranking.ranked(*tag) == *tag) {
+    fn ranked(&mut self, old: Id, ranking: &Ranking, rename: impl FnOnce(&mut Self) -> Id) -> Option<Id> {
+        if !ranking.renamed(self.pool.tags_index(old), &mut self.renamed.scratch_tags) {
             return None;
         }
-        let mut new = std::mem::take(&mut self.renamed.scratch_tags);
-        new.clear();
-        new.extend(old.iter().map(|tag| ranking.ranked(*tag)));
-        let index = self.pool.intern_tags(&new);
-        self.renamed.scratch_tags = new;
-        Some(index)
+        let tags = self.pool.intern_tags(&self.renamed.scratch_tags);
+        if let Some(known) = self.renamed.ranked.get(&(old, tags)) {
+            return Some(*known);
+        }
+        let new = rename(self);
+        self.renamed.ranked.insert((old, tags), new);
+        Some(new)
     }
 
     /// Whether a tag has grown beyond `most`.

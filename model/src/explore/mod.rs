@@ -21,6 +21,7 @@ mod memo;
 mod moment;
 mod odometer;
 mod pool;
+mod ranking;
 mod report;
 mod retrace;
 mod sample;

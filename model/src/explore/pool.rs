@@ -186,6 +186,17 @@ impl Pool {
         &self.tag_lists[self.tags_of[id as usize] as usize]
     }
 
+    /// How many lists of tags there are.
+    #[inline]
+    pub(super) fn tag_list_count(&self) -> usize {
+        self.tag_lists.len()
+    }
+
+    /// The list of tags of this index.
+    pub(super) fn tag_list(&self, index: u32) -> &[u64] {
+        &self.tag_lists[index as usize]
+    }
+
     /// The id of a value without parts.
     pub(super) fn intern_value<T: Canonical + Clone>(&mut self, place: Place, value: &T) -> Id {
         let mut out = Encoder::whole();
@@ -361,49 +372,6 @@ impl Renaming for Collector {
             self.parts.push((Vec::new(), false));
         }
         self.depth += 1;
-    }
-}
-
-/// The tags of a row and the rank of each among those of its space.
-#[derive(Default)]
-pub(super) struct Ranking {
-    /// Sorted, distinct.
-    tags: Vec<u64>,
-    /// `ranked[i]` is what `tags[i]` becomes.
-    ranked: Vec<u64>,
-}
-
-impl Ranking {
-    /// Takes the tags of a row's components. Whether any tag changes.
-    pub(super) fn of_tags<'t>(&mut self, components: impl Iterator<Item = &'t [u64]>) -> bool {
-        self.tags.clear();
-        for tags in components {
-            self.tags.extend_from_slice(tags);
-        }
-        self.tags.sort_unstable();
-        self.tags.dedup();
-        self.ranked.clear();
-        let (mut space, mut next) = (u64::MAX, 0);
-        for &tag in &self.tags {
-            if tag >> 32 != space {
-                (space, next) = (tag >> 32, 0);
-            }
-            self.ranked.push(space << 32 | next);
-            next += 1;
-        }
-        self.tags != self.ranked
-    }
-
-    /// What a tag of the row becomes.
-    #[inline]
-    pub(super) fn ranked(&self, tag: u64) -> u64 {
-        self.tags.binary_search(&tag).map_or(tag, |index| self.ranked[index])
-    }
-}
-
-impl Renaming for &Ranking {
-    fn tag(&mut self, space: TagSpace, rank: &mut u32) {
-        *rank = rank_of(self.ranked(packed(space, *rank)));
     }
 }
 
