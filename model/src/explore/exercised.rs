@@ -74,7 +74,7 @@ impl Exercised {
     /// A step does something at `moment`.
     pub fn effect<P: Protocol>(&mut self, effect: &Effect<P>, moment: u64) {
         match effect {
-            Effect::Persist { record, .. } => self.records.note(record.kind(), moment),
+            Effect::Persist { record, .. } => self.record(record.kind(), moment),
             Effect::Happened(event) => self.event(event, moment),
             _ => {}
         }
@@ -85,6 +85,11 @@ impl Exercised {
         if let Event::Invoked(_, operation) = event {
             self.operations.note(operation.kind(), moment);
         }
+    }
+
+    /// A record of this kind is persisted at `moment`.
+    pub(super) fn record(&mut self, kind: usize, moment: u64) {
+        self.records.note(kind, moment);
     }
 
     /// A mark is taken or a goal reached at `moment`.

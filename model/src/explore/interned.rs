@@ -21,7 +21,9 @@ use super::layout::{Block, Layout};
 use super::marks::Marks;
 use super::memo::{Dependencies, Memo};
 use super::odometer::Odometer;
-use super::pool::{ABSENT, ACTION, Collector, FLIGHT, Id, Lists, NamesIn, Pool, Typed};
+use super::pool::{ABSENT, ACTION, Collector, FLIGHT, Id, Lists, NamesIn, Pool};
+use super::sharing::Shared;
+use super::typed::Typed;
 use crate::canonical::{Canonical, Decoder, Encoder, SplitPart, encoding, hash};
 use crate::effects::Effects;
 use crate::host::{Host, Local, Phase};
@@ -129,15 +131,19 @@ const CELLS_NEAR: usize = 6;
 const _: () = assert!(size_of::<Branch>() == 64);
 
 /// What hardly any branch has.
+#[derive(Clone)]
 struct Extra {
     answers: Box<[u32]>,
     broken: Option<Violation>,
 }
 
 /// One way a monitor's fold can go.
+#[derive(Clone)]
 struct Fold {
     writes: Box<[(u16, Id)]>,
     deadline_ops: u32,
+    reached: Box<[&'static str]>,
+    /// The bits of those.
     goals: u32,
     violation: Option<Violation>,
 }
@@ -214,12 +220,18 @@ pub(super) struct Interned<P: Protocol> {
     folds: Vec<Fold>,
     /// Ranges of branches, of folds, of decisions.
     ranges: Vec<(u32, u32)>,
+    /// Node steps computed here.
+    step_count: usize,
     host_memo: Memo<P::Timer>,
+    told_ways: Shared<P::Timer, Vec<Way>>,
     /// Deliveries known to change nothing, where such messages stay in flight.
     ignored: Marks,
     watch_memo: Memo<P::Timer>,
+    told_folds: Shared<P::Timer, Vec<Fold>>,
     decide_memo: Memo<P::Timer>,
+    told_decisions: Shared<P::Timer, Vec<u32>>,
     relevance_memo: Memo<P::Timer>,
+    told_relevances: Shared<P::Timer, Relevance<Id>>,
     relevances: Vec<Relevance<Id>>,
     offered: Vec<u32>,
     rearm_memo: FxHashMap<(Id, u32), Box<[Rearmed]>>,
@@ -283,6 +295,7 @@ pub(super) fn initial<P: Protocol>(
 
 pub(super) use moments::initial_at;
 pub(super) use steps::Glance;
+use steps::Way;
 
 /// How many parts the node's host has after its start.
 fn parts_once_started<P: Protocol>(protocol: &P, node: NodeId) -> Result<usize, String> {
@@ -358,11 +371,16 @@ impl<P: Protocol> Interned<P> {
             extras: Vec::new(),
             folds: Vec::new(),
             ranges: Vec::new(),
+            step_count: 0,
             host_memo: Memo::new(),
+            told_ways: Shared::new(),
             ignored: Marks::default(),
             watch_memo: Memo::new(),
+            told_folds: Shared::new(),
             decide_memo: Memo::new(),
+            told_decisions: Shared::new(),
             relevance_memo: Memo::new(),
+            told_relevances: Shared::new(),
             relevances: Vec::new(),
             offered: Vec::new(),
             rearm_memo: FxHashMap::default(),
@@ -389,6 +407,14 @@ impl<P: Protocol> Interned<P> {
     pub(super) fn fork(&self) -> Self {
         let mut store = Interned::new(self.protocol.clone(), self.bounds.clone(), self.layout.clone());
         store.pool = self.pool.fork();
+        store.locals = self.locals.fork();
+        store.timer_ops = self.timer_ops.fork();
+        store.events = self.events.fork();
+        store.deadline_ops = self.deadline_ops.fork();
+        store.told_ways = self.told_ways.fork();
+        store.told_folds = self.told_folds.fork();
+        store.told_decisions = self.told_decisions.fork();
+        store.told_relevances = self.told_relevances.fork();
         store.may_cut = self.may_cut;
         store.life = self.life;
         store.register();
@@ -402,6 +428,34 @@ impl<P: Protocol> Interned<P> {
         if !self.knows_mortals {
             self.settle();
         }
+    }
+
+    /// What another worker found for `input` in the row being worked on, or `compute` does, who then tells the others.
+    fn learn<V: Clone>(
+        &mut self,
+        input: u32,
+        told: impl Fn(&Self) -> &Shared<P::Timer, V>,
+        compute: impl FnOnce(&mut Self) -> (Dependencies<P::Timer>, V),
+    ) -> (Dependencies<P::Timer>, V) {
+        let row = |store: &Self, at: u16| store.work.fixed[usize::from(at)];
+        let armed = |store: &Self, id: Id, timer: &P::Timer| store.timers(id).is_armed(timer, 0);
+        if let Some(found) = told(self).ask(input, |at| row(self, at), |id, timer| armed(self, id, timer)) {
+            self.catch_up_with_results();
+            return found;
+        }
+        let found = compute(self);
+        told(self).tell(input, &found.0, &found.1, |at| row(self, at), |id, timer| armed(self, id, timer));
+        found
+    }
+
+    /// Learns what other workers' results are made of.
+    pub(super) fn catch_up_with_results(&mut self) {
+        self.pool.catch_up();
+        self.register();
+        self.locals.catch_up();
+        self.timer_ops.catch_up();
+        self.events.catch_up();
+        self.deadline_ops.catch_up();
     }
 
     /// Learns which of the messages met others found to be always live.

@@ -126,10 +126,6 @@ impl<T: Clone + PartialEq> Memo<T> {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.entries.len() + self.solo.len
-    }
-
     /// What is remembered of `input` for a row whose slots are read by `slot`. `armed` says whether a timer is armed
     /// in a set of timers.
     #[inline]

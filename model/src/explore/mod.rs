@@ -26,10 +26,12 @@ mod report;
 mod retrace;
 mod sample;
 mod search;
+mod sharing;
 mod space;
 mod strategy;
 mod symmetry;
 mod table;
+mod typed;
 mod walk;
 mod walker;
 

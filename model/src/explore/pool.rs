@@ -278,9 +278,9 @@ impl Pool {
     }
 }
 
-/// A worker that panicked leaves the list whole: an entry is pushed last of all.
-fn lock(master: &Mutex<Master>) -> std::sync::MutexGuard<'_, Master> {
-    master.lock().unwrap_or_else(PoisonError::into_inner)
+/// A worker that panicked leaves what workers share whole: an entry is pushed last of all.
+pub(super) fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Distinct components of one hash get neighbouring keys: names must never be confused, whatever the hash does.
@@ -412,36 +412,5 @@ impl Lists {
     #[inline]
     pub(super) fn items(&self, range: std::ops::Range<usize>) -> &[u32] {
         &self.items[range]
-    }
-}
-
-/// Distinct typed values, named in the order met.
-pub(super) struct Typed<T> {
-    index: FxHashMap<u64, u32>,
-    values: Vec<T>,
-}
-
-impl<T: PartialEq> Typed<T> {
-    pub(super) fn new() -> Self {
-        Typed { index: FxHashMap::default(), values: Vec::new() }
-    }
-
-    /// The index of `value`, whose content hash is `key`.
-    pub(super) fn intern(&mut self, mut key: u64, value: T) -> u32 {
-        while let Some(&index) = self.index.get(&key) {
-            if self.values[index as usize] == value {
-                return index;
-            }
-            key = key.wrapping_add(1);
-        }
-        let index = self.values.len() as u32;
-        self.index.insert(key, index);
-        self.values.push(value);
-        index
-    }
-
-    #[inline]
-    pub(super) fn get(&self, index: u32) -> &T {
-        &self.values[index as usize]
     }
 }

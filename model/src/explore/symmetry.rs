@@ -6,14 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-
 use super::canonize::fingerprint;
 use super::interned::Interned;
 use super::layout::Block;
-use super::pool::{ABSENT, Id, Permuting};
+use super::memo::{Dependencies, Memo};
+use super::pool::{ABSENT, Id, Permuting, Pool};
+use super::sharing::Shared;
 use crate::canonical::Canonical;
-use crate::host::Host;
 use crate::name::NodeId;
 use crate::protocol::Protocol;
 
@@ -23,8 +22,10 @@ pub(super) struct Symmetry {
     permutations: Vec<Vec<NodeId>>,
     /// `image_of[id]`: the images of a component that is permuted alone.
     image_of: Vec<Option<Images>>,
-    /// The same of a block by its components: no two places have one in common.
-    block_of: FxHashMap<Box<[Id]>, Images>,
+    /// By the first slot of a block and what is in it: an index of `blocks`.
+    block_memo: Memo<()>,
+    told_blocks: Shared<(), Vec<Id>>,
+    blocks: Vec<Images>,
     cells: Vec<Id>,
     weights: Vec<u64>,
     /// The row being worked on.
@@ -62,7 +63,9 @@ impl Symmetry {
         Symmetry {
             permutations,
             image_of: Vec::new(),
-            block_of: FxHashMap::default(),
+            block_memo: Memo::new(),
+            told_blocks: Shared::new(),
+            blocks: Vec::new(),
             cells: Vec::new(),
             weights: Vec::new(),
             row: Vec::new(),
@@ -72,7 +75,7 @@ impl Symmetry {
 
     /// Another worker's.
     pub(super) fn fork(&self) -> Self {
-        Self::by(self.permutations.clone())
+        Symmetry { told_blocks: self.told_blocks.fork(), ..Self::by(self.permutations.clone()) }
     }
 
     /// Whether no nodes can be interchanged.
@@ -103,23 +106,25 @@ impl Symmetry {
         self.row.clear();
         self.sums.clear();
         self.sums.resize(self.permutations.len(), store.pool.weight(store.work.fixed[usize::from(deadlines)]));
-        for node in 0..store.layout.nodes.len() {
-            let images = self.block(store.layout.nodes[node], store, |symmetry, block, store| {
-                let host: Host<P> = store.decode_split(&store.work.fixed[block.range()]);
-                symmetry.permute_block(&host, store, |permutation, store| store.layout.nodes[permutation[node].index()])
+        for node in store.layout.node_ids() {
+            let images = self.block(store.layout.nodes[node.index()], store, |permutations, store| {
+                let host = store.host(node);
+                images(permutations, &host, store, |permutation, store| {
+                    store.layout.nodes[permutation[node.index()].index()]
+                })
             });
             self.add(images);
-            let slot = store.layout.timers[node];
+            let slot = store.layout.timers[node.index()];
             let images = self.single(store.work.fixed[usize::from(slot)], store, |permutation, id, store| {
                 let mut timers = store.timers(id).clone();
                 timers.rename(&mut Permuting(permutation));
-                store.intern_timers(store.layout.timers[permutation[node].index()], timers)
+                store.intern_timers(store.layout.timers[permutation[node.index()].index()], timers)
             });
             self.add(images);
         }
-        let monitor = self.block(store.layout.monitor, store, |symmetry, block, store| {
-            symmetry.permute_block(&store.monitor(), store, |_, _| block)
-        });
+        let monitor = store.layout.monitor;
+        let monitor = self
+            .block(monitor, store, |permutations, store| images(permutations, &store.monitor(), store, |_, _| monitor));
         self.add(monitor);
         let images = self.single(store.work.fixed[usize::from(faults)], store, |permutation, id, store| {
             let mut value = store.faults_of(id).clone();
@@ -172,41 +177,58 @@ impl Symmetry {
         work.tags_changed = false;
     }
 
+    #[inline]
     fn block<P: Protocol>(
         &mut self,
         block: Block,
         store: &mut Interned<P>,
-        compute: impl FnOnce(&mut Self, Block, &mut Interned<P>) -> Images,
+        compute: impl FnOnce(&[Vec<NodeId>], &mut Interned<P>) -> Vec<Id>,
     ) -> Images {
-        if let Some(known) = self.block_of.get(&store.work.fixed[block.range()]) {
-            return *known;
+        let fixed = &store.work.fixed;
+        match self.block_memo.find(block.start.into(), |at| fixed[usize::from(at)], |_, ()| false) {
+            Some(known) => self.blocks[known as usize],
+            None => self.learn_block(block, store, compute),
         }
-        let images = compute(self, block, store);
-        self.block_of.insert(store.work.fixed[block.range()].into(), images);
-        images
     }
 
-    fn permute_block<P: Protocol, T: Canonical + Clone>(
+    #[cold]
+    fn learn_block<P: Protocol>(
         &mut self,
-        value: &T,
+        block: Block,
         store: &mut Interned<P>,
-        place: impl Fn(&[NodeId], &Interned<P>) -> Block,
+        compute: impl FnOnce(&[Vec<NodeId>], &mut Interned<P>) -> Vec<Id>,
     ) -> Images {
-        let images = self.next();
-        for permutation in &self.permutations {
-            let mut value = value.clone();
-            value.rename(&mut Permuting(permutation));
-            let ids = store.intern_split(place(permutation, store), &mut value);
-            self.weights.push(ids.iter().map(|id| store.pool.weight(*id)).fold(0, u64::wrapping_add));
-            self.cells.extend_from_slice(&ids);
-        }
+        let input = block.start.into();
+        let fixed = &store.work.fixed;
+        let told = self.told_blocks.ask(input, |at| fixed[usize::from(at)], |_, ()| false);
+        let (depends, cells) = match told {
+            Some(found) => {
+                store.catch_up_with_results();
+                found
+            }
+            None => {
+                let depends = Dependencies { slots: block.slots().collect(), timers: None };
+                let cells = compute(&self.permutations, store);
+                let fixed = &store.work.fixed;
+                self.told_blocks.tell(input, &depends, &cells, |at| fixed[usize::from(at)], |_, ()| false);
+                (depends, cells)
+            }
+        };
+        let images = self.keep(&cells, &store.pool);
+        let fixed = &store.work.fixed;
+        self.block_memo.insert(input, depends, self.blocks.len() as u32, |at| fixed[usize::from(at)], |_, ()| false);
+        self.blocks.push(images);
         images
     }
 
-    /// Where the next images go.
-    fn next(&self) -> Images {
+    /// Keeps images, as many components for each permutation.
+    fn keep(&mut self, cells: &[Id], pool: &Pool) -> Images {
         let place = |len: usize| u32::try_from(len).expect("images of all components take less than 16 GiB");
-        Images { cells: place(self.cells.len()), weights: place(self.weights.len()) }
+        let images = Images { cells: place(self.cells.len()), weights: place(self.weights.len()) };
+        let weight = |image: &[Id]| image.iter().map(|id| pool.weight(*id)).fold(0, u64::wrapping_add);
+        self.weights.extend(cells.chunks_exact(cells.len() / self.permutations.len()).map(weight));
+        self.cells.extend_from_slice(cells);
+        images
     }
 
     #[inline]
@@ -219,18 +241,30 @@ impl Symmetry {
         if let Some(Some(known)) = self.image_of.get(id as usize) {
             return *known;
         }
-        let images = self.next();
-        for permutation in &self.permutations {
-            let image = if id == ABSENT { ABSENT } else { compute(permutation, id, store) };
-            self.weights.push(store.pool.weight(image));
-            self.cells.push(image);
-        }
+        let image = |permutation: &Vec<NodeId>| if id == ABSENT { ABSENT } else { compute(permutation, id, store) };
+        let cells: Vec<Id> = self.permutations.iter().map(image).collect();
+        let images = self.keep(&cells, &store.pool);
         if self.image_of.len() <= id as usize {
             self.image_of.resize(id as usize + 1, None);
         }
         self.image_of[id as usize] = Some(images);
         images
     }
+}
+
+/// What the permutations make of a value of parts, one after the other.
+fn images<P: Protocol, T: Canonical + Clone>(
+    permutations: &[Vec<NodeId>],
+    value: &T,
+    store: &mut Interned<P>,
+    place: impl Fn(&[NodeId], &Interned<P>) -> Block,
+) -> Vec<Id> {
+    let image = |permutation: &Vec<NodeId>| {
+        let mut value = value.clone();
+        value.rename(&mut Permuting(permutation));
+        store.intern_split(place(permutation, store), &mut value)
+    };
+    permutations.iter().flat_map(image).collect()
 }
 
 fn permuted(base: &[NodeId], class: &[NodeId], order: &[NodeId]) -> Vec<NodeId> {

@@ -7,7 +7,7 @@ impl<P: Protocol> Interned<P> {
     pub(super) fn fold(&mut self, events: u32) {
         let work = &self.work;
         let found = self.watch_memo.find(events, |at| work.fixed[usize::from(at)], |_, _| false);
-        let range = found.unwrap_or_else(|| self.compute_fold(events));
+        let range = found.unwrap_or_else(|| self.learn_folds(events));
         let (start, len) = self.ranges[range as usize];
         let index = start as usize + self.odometer.pick(len as usize);
         for write in 0..self.folds[index].writes.len() {
@@ -25,18 +25,22 @@ impl<P: Protocol> Interned<P> {
         }
     }
 
-    pub(super) fn compute_fold(&mut self, events: u32) -> u32 {
+    #[cold]
+    fn learn_folds(&mut self, events: u32) -> u32 {
+        let (depends, folds) = self.learn(events, |store| &store.told_folds, |store| store.compute_folds(events));
+        self.keep_folds(events, depends, folds)
+    }
+
+    fn compute_folds(&mut self, events: u32) -> (Dependencies<P::Timer>, Vec<Fold>) {
         let block = self.layout.monitor;
         let old: Vec<Id> = self.work.fixed[block.range()].to_vec();
-        let start = self.folds.len() as u32;
         let mut odometer = Odometer::default();
-        let mut slots = Vec::new();
+        let (mut slots, mut folds) = (Vec::new(), Vec::new());
         loop {
             let mut monitor = self.monitor();
             let (mut violations, mut reached, mut deadlines) = (Vec::new(), Vec::new(), Vec::new());
-            let (node, list) = self.events.get(events).clone();
-            for event in &list {
-                self.exercised.event(event, self.moment);
+            let (node, list) = self.events.get(events);
+            for event in list {
                 let mut forks = Forks(&mut odometer);
                 let mut watch = Watch {
                     violations: &mut violations,
@@ -45,7 +49,7 @@ impl<P: Protocol> Interned<P> {
                     surroundings: &mut forks,
                     forks: true,
                 };
-                self.protocol.watch(&mut monitor, node, event, &mut watch);
+                self.protocol.watch(&mut monitor, *node, event, &mut watch);
             }
             slots.extend(slots_read(block, &old, &split(&monitor).1));
             let new = self.intern_split(block, &mut monitor);
@@ -55,10 +59,6 @@ impl<P: Protocol> Interned<P> {
                 .filter(|(_, (old, new))| old != new)
                 .map(|(slot, (_, new))| (slot, *new))
                 .collect();
-            for goal in &reached {
-                self.exercised.goal(goal, self.moment);
-            }
-            let goals = self.goal_bits(&reached);
             let deadline_ops = if deadlines.is_empty() {
                 NONE
             } else {
@@ -68,23 +68,30 @@ impl<P: Protocol> Interned<P> {
             if let Some(violation) = &mut violation {
                 violation.call_by_name(&self.protocol.nodes());
             }
-            self.folds.push(Fold { writes, deadline_ops, goals, violation });
+            let goals = self.goal_bits(&reached);
+            folds.push(Fold { writes, deadline_ops, reached: reached.into(), goals, violation });
             if !odometer.advance() {
                 break;
             }
         }
         slots.sort_unstable();
         slots.dedup();
+        (Dependencies { slots, timers: None }, folds)
+    }
+
+    /// Remembers the ways of a fold that depend on this: as a range.
+    fn keep_folds(&mut self, events: u32, depends: Dependencies<P::Timer>, folds: Vec<Fold>) -> u32 {
+        for event in &self.events.get(events).1 {
+            self.exercised.event(event, self.moment);
+        }
+        for goal in folds.iter().flat_map(|fold| &fold.reached) {
+            self.exercised.goal(goal, self.moment);
+        }
         let range = self.ranges.len() as u32;
-        self.ranges.push((start, self.folds.len() as u32 - start));
+        self.ranges.push((self.folds.len() as u32, folds.len() as u32));
+        self.folds.extend(folds);
         let work = &self.work;
-        self.watch_memo.insert(
-            events,
-            Dependencies { slots, timers: None },
-            range,
-            |at| work.fixed[usize::from(at)],
-            |_, _| false,
-        );
+        self.watch_memo.insert(events, depends, range, |at| work.fixed[usize::from(at)], |_, _| false);
         range
     }
 
@@ -109,9 +116,9 @@ impl<P: Protocol> Interned<P> {
         self.set(slot, new);
     }
 
-    /// Steps remembered so far.
+    /// Node steps computed here.
     pub(in crate::explore) fn step_count(&self) -> usize {
-        self.host_memo.len()
+        self.step_count
     }
 
     /// Different messages met.

@@ -74,7 +74,7 @@ impl<P: Protocol> Interned<P> {
         let input = u32::from(node.0);
         let found =
             self.decide_memo.find(input, |at| work.fixed[usize::from(at)], |id, timer| sets[&id].is_armed(timer, 0));
-        let range = found.unwrap_or_else(|| self.compute_decisions(node));
+        let range = found.unwrap_or_else(|| self.learn_decisions(node));
         let (start, len) = self.ranges[range as usize];
         start as usize..(start + len) as usize
     }
@@ -84,7 +84,14 @@ impl<P: Protocol> Interned<P> {
         self.offered[at]
     }
 
-    pub(super) fn compute_decisions(&mut self, node: NodeId) -> u32 {
+    #[cold]
+    fn learn_decisions(&mut self, node: NodeId) -> u32 {
+        let input = node.0.into();
+        let (depends, locals) = self.learn(input, |store| &store.told_decisions, |store| store.compute_decisions(node));
+        self.keep_decisions(node, depends, &locals)
+    }
+
+    fn compute_decisions(&mut self, node: NodeId) -> (Dependencies<P::Timer>, Vec<u32>) {
         let host = self.host(node);
         let timers_slot = self.layout.timers[node.index()];
         let timers = self.timers(self.work.fixed[usize::from(timers_slot)]);
@@ -92,22 +99,18 @@ impl<P: Protocol> Interned<P> {
         let mut around = Around { timers, clock: 0, asked: Vec::new(), clock_asked: false, odometer: &mut odometer };
         let offered = host.decisions(&self.protocol, node, &mut around);
         let asked = around.asked;
-        let start = self.offered.len() as u32;
-        for decision in offered {
-            let local = self.local_index(node, Local::Decide(decision));
-            self.offered.push(local);
-        }
-        let depends = self.depends_of(node, &host, timers_slot, asked);
+        let locals = offered.into_iter().map(|decision| self.local_index(node, Local::Decide(decision))).collect();
+        (self.depends_of(node, &host, timers_slot, asked), locals)
+    }
+
+    /// Remembers the decisions, which depend on this: as a range.
+    fn keep_decisions(&mut self, node: NodeId, depends: Dependencies<P::Timer>, locals: &[u32]) -> u32 {
         let range = self.ranges.len() as u32;
-        self.ranges.push((start, self.offered.len() as u32 - start));
+        self.ranges.push((self.offered.len() as u32, locals.len() as u32));
+        self.offered.extend_from_slice(locals);
         let (work, sets) = (&self.work, &self.timer_sets);
-        self.decide_memo.insert(
-            node.0.into(),
-            depends,
-            range,
-            |at| work.fixed[usize::from(at)],
-            |id, timer| sets[&id].is_armed(timer, 0),
-        );
+        let slot = |at: u16| work.fixed[usize::from(at)];
+        self.decide_memo.insert(node.0.into(), depends, range, slot, |id, timer| sets[&id].is_armed(timer, 0));
         range
     }
 
@@ -133,10 +136,18 @@ impl<P: Protocol> Interned<P> {
         if let Some(found) = self.relevance_memo.find(flight, |at| work.fixed[usize::from(at)], |_, _| false) {
             return self.relevances[found as usize].clone();
         }
-        self.compute_relevance(flight)
+        self.learn_relevance(flight)
     }
 
-    pub(super) fn compute_relevance(&mut self, flight: Id) -> Relevance<Id> {
+    #[cold]
+    fn learn_relevance(&mut self, flight: Id) -> Relevance<Id> {
+        let (depends, relevance) =
+            self.learn(flight, |store| &store.told_relevances, |store| store.compute_relevance(flight));
+        self.keep_relevance(flight, depends, &relevance);
+        relevance
+    }
+
+    fn compute_relevance(&mut self, flight: Id) -> (Dependencies<P::Timer>, Relevance<Id>) {
         let Flight { envelope: Envelope { from, to, message }, life } = self.decode_flight(flight);
         let host = self.host(to);
         let relevance = match &host.state {
@@ -147,32 +158,30 @@ impl<P: Protocol> Interned<P> {
         let depends = self.depends_of(to, &host, self.layout.timers[to.index()], Vec::new());
         let relevance = match relevance {
             Relevance::Same(message) => {
-                self.knows_mortals = true;
                 Relevance::Same(self.intern_flight(Flight { envelope: Envelope { from, to, message }, life }))
             }
-            Relevance::Always => {
-                self.pool.note_always_live(flight);
-                if let Some(info) = &mut self.flights[flight as usize] {
-                    info.always_live = true;
-                }
-                if let Some(at) = self.mortals.iter().rposition(|id| *id == flight) {
-                    self.mortals.swap_remove(at);
-                }
-                Relevance::Always
-            }
-            Relevance::Live => {
-                self.knows_mortals = true;
-                Relevance::Live
-            }
-            Relevance::Dead => {
-                self.knows_mortals = true;
-                Relevance::Dead
-            }
+            Relevance::Always => Relevance::Always,
+            Relevance::Live => Relevance::Live,
+            Relevance::Dead => Relevance::Dead,
         };
+        (depends, relevance)
+    }
+
+    fn keep_relevance(&mut self, flight: Id, depends: Dependencies<P::Timer>, relevance: &Relevance<Id>) {
+        if *relevance == Relevance::Always {
+            self.pool.note_always_live(flight);
+            if let Some(info) = &mut self.flights[flight as usize] {
+                info.always_live = true;
+            }
+            if let Some(at) = self.mortals.iter().rposition(|id| *id == flight) {
+                self.mortals.swap_remove(at);
+            }
+        } else {
+            self.knows_mortals = true;
+        }
         let index = self.relevances.len() as u32;
         self.relevances.push(relevance.clone());
         let work = &self.work;
         self.relevance_memo.insert(flight, depends, index, |at| work.fixed[usize::from(at)], |_, _| false);
-        relevance
     }
 }

@@ -29,7 +29,7 @@ impl<P: Protocol> Interned<P> {
 
     #[inline]
     pub(super) fn step(&mut self, node: NodeId, local: u32) -> u32 {
-        let ways = self.known_ways(local).unwrap_or_else(|| self.compute(node, local));
+        let ways = self.known_ways(local).unwrap_or_else(|| self.learn_ways(node, local));
         if ways & ALONE != 0 {
             return ways & !ALONE;
         }
@@ -51,19 +51,22 @@ impl<P: Protocol> Interned<P> {
     }
 
     #[cold]
-    pub(super) fn compute(&mut self, node: NodeId, local: u32) -> u32 {
-        let start = self.branches.len() as u32;
+    fn learn_ways(&mut self, node: NodeId, local: u32) -> u32 {
+        let (depends, ways) = self.learn(local, |store| &store.told_ways, |store| store.compute_ways(node, local));
+        self.keep_ways(local, depends, ways)
+    }
+
+    fn compute_ways(&mut self, node: NodeId, local: u32) -> (Dependencies<P::Timer>, Vec<Way>) {
+        self.step_count += 1;
         let mut odometer = Odometer::default();
         let mut depends = Dependencies { slots: Vec::new(), timers: None };
-        let mut asked = Vec::new();
-        self.exercised.local(&self.locals.get(local).1, self.moment);
+        let (mut asked, mut ways) = (Vec::new(), Vec::new());
         loop {
-            let branch = self.compute_branch(node, local, &mut odometer, &mut depends, &mut asked);
-            self.branches.push(branch);
+            ways.push(self.compute_way(node, local, &mut odometer, &mut depends, &mut asked));
             if !odometer.advance() {
                 break;
             }
-            if self.branches.len() - start as usize >= self.ways_max {
+            if ways.len() >= self.ways_max {
                 self.is_cut_short = true;
                 break;
             }
@@ -73,7 +76,24 @@ impl<P: Protocol> Interned<P> {
         if !asked.is_empty() {
             depends.timers = Some((self.layout.timers[node.index()], asked));
         }
-        let len = self.branches.len() as u32 - start;
+        (depends, ways)
+    }
+
+    /// Remembers the ways of a step that depend on this. What [`Self::known_ways`] says of it from here on.
+    fn keep_ways(&mut self, local: u32, depends: Dependencies<P::Timer>, ways: Vec<Way>) -> u32 {
+        let input = &self.locals.get(local).1;
+        let is_delivery = matches!(input, Local::Deliver(..));
+        self.exercised.local(input, self.moment);
+        let (start, len) = (self.branches.len() as u32, ways.len() as u32);
+        for way in ways {
+            way.records.iter().for_each(|kind| self.exercised.record(*kind, self.moment));
+            // A message that changes nothing and stays in flight was not delivered: what its step marked did not happen.
+            if !(self.bounds.keep_ignored && is_delivery && way.is_nothing()) {
+                way.marks.iter().for_each(|mark| self.exercised.goal(mark, self.moment));
+            }
+            let branch = self.branch_of(way);
+            self.branches.push(branch);
+        }
         let ways = if len == 1 {
             start | ALONE
         } else {
@@ -90,14 +110,14 @@ impl<P: Protocol> Interned<P> {
         ways
     }
 
-    pub(super) fn compute_branch(
+    fn compute_way(
         &mut self,
         node: NodeId,
         local: u32,
         odometer: &mut Odometer,
         depends: &mut Dependencies<P::Timer>,
         asked: &mut Vec<P::Timer>,
-    ) -> Branch {
+    ) -> Way {
         let block = self.layout.nodes[node.index()];
         let clock = self.clock_offset(node);
         let mut host = self.host(node);
@@ -114,12 +134,12 @@ impl<P: Protocol> Interned<P> {
         }
         if let Err(panic) = stepped {
             depends.slots.extend(block.slots());
-            return self.broken_branch(panic_text(&*panic));
+            return Way::broken(panic_text(&*panic));
         }
         let (core, parts) = split(&host);
         if parts.len() >= usize::from(block.len) {
             depends.slots.extend(block.slots());
-            return self.broken_branch(format!(
+            return Way::broken(format!(
                 "{} parts where the start had {}: the number of parts must not grow",
                 parts.len(),
                 block.len - 1
@@ -132,44 +152,33 @@ impl<P: Protocol> Interned<P> {
         let changed = block.slots().zip(old.into_iter().zip(new)).filter(|(_, (old, new))| old != new);
         let writes: Vec<Write> = changed.map(|(slot, (old, new))| Write { slot, old, new }).collect();
         let answers: Box<[u32]> = odometer.digits().collect();
-        let is_delivery = matches!(self.locals.get(local).1, Local::Deliver(..));
-        let branch = self.branch_of(node, &writes, effects, is_delivery);
-        if answers.is_empty() {
-            branch
-        } else {
-            Branch { extra: self.keep_extra(Extra { answers, broken: None }), ..branch }
-        }
+        let extra = (!answers.is_empty()).then_some(Extra { answers, broken: None });
+        Way { writes, extra, ..self.way_of(node, effects) }
     }
 
-    fn branch_of(&mut self, node: NodeId, writes: &[Write], effects: Effects<P>, is_delivery: bool) -> Branch {
-        let (mut sends, mut timer_ops, mut events, mut marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    fn way_of(&mut self, node: NodeId, effects: Effects<P>) -> Way {
+        let mut way = Way::default();
+        let (mut timer_ops, mut events) = (Vec::new(), Vec::new());
         for effect in effects {
             match effect {
                 Effect::Send { to, message, .. } => {
-                    let life = self.life;
-                    sends.push(self.intern_flight(Flight { envelope: Envelope { from: node, to, message }, life }));
+                    let flight = Flight { envelope: Envelope { from: node, to, message }, life: self.life };
+                    way.sends.push(self.intern_flight(flight));
                 }
                 Effect::Happened(event) => events.push(event),
-                Effect::Mark(what) => marks.push(what),
-                Effect::Persist { .. } => self.exercised.effect(&effect, self.moment),
+                Effect::Mark(what) => way.marks.push(what),
+                Effect::Persist { record, .. } => way.records.push(record.kind()),
                 Effect::Set { .. } | Effect::Copy { .. } | Effect::Cancel(_) | Effect::Unarm => timer_ops.push(effect),
                 Effect::RespondAfter { .. } => {}
             }
         }
-        // A message that changes nothing and stays in flight was not delivered: what its step marked did not happen.
-        let is_nothing = writes.is_empty() && sends.is_empty() && timer_ops.is_empty() && events.is_empty();
-        if !(is_nothing && self.bounds.keep_ignored && is_delivery) {
-            for mark in &marks {
-                self.exercised.goal(mark, self.moment);
-            }
-        }
-        let goals = self.goal_bits(&marks);
-        let timer_ops = if timer_ops.is_empty() { NONE } else { self.intern_ops(timer_ops) };
-        let events = if events.is_empty() { NONE } else { self.intern_events(node, events) };
-        Branch { timer_ops, events, goals, ..self.flat_branch(writes, &sends) }
+        way.timer_ops = (!timer_ops.is_empty()).then(|| self.intern_ops(timer_ops));
+        way.events = (!events.is_empty()).then(|| self.intern_events(node, events));
+        way
     }
 
-    fn flat_branch(&mut self, writes: &[Write], sends: &[Id]) -> Branch {
+    fn branch_of(&mut self, way: Way) -> Branch {
+        let Way { writes, sends, timer_ops, events, marks, extra, .. } = way;
         let pairs = writes.iter().flat_map(|write| [u32::from(write.slot), write.new]);
         let all: Vec<u32> = pairs.chain(sends.iter().copied()).collect();
         let mut cells = [0; CELLS_NEAR];
@@ -180,6 +189,10 @@ impl<P: Protocol> Interned<P> {
                 self.branch_cells.extend_from_slice(&all);
             }
         }
+        let extra = extra.map_or(NONE, |extra| {
+            self.extras.push(extra);
+            self.extras.len() as u32 - 1
+        });
         let pool = &self.pool;
         let change = |write: &Write| pool.weight(write.new).wrapping_sub(pool.weight(write.old));
         Branch {
@@ -188,24 +201,13 @@ impl<P: Protocol> Interned<P> {
             cells,
             write_count: writes.len() as u16,
             send_count: sends.len() as u16,
-            timer_ops: NONE,
-            events: NONE,
-            goals: 0,
-            extra: NONE,
+            timer_ops: timer_ops.unwrap_or(NONE),
+            events: events.unwrap_or(NONE),
+            goals: self.goal_bits(&marks),
+            extra,
             writes_tags: writes.iter().any(|write| pool.tags_index(write.old) != pool.tags_index(write.new)),
             sends_tags: sends.iter().any(|flight| pool.tags_index(*flight) != 0),
         }
-    }
-
-    fn broken_branch(&mut self, text: String) -> Branch {
-        let broken = Some(Violation { property: "panic".to_owned(), detail: text });
-        let extra = self.keep_extra(Extra { answers: Box::default(), broken });
-        Branch { extra, ..self.flat_branch(&[], &[]) }
-    }
-
-    fn keep_extra(&mut self, extra: Extra) -> u32 {
-        self.extras.push(extra);
-        self.extras.len() as u32 - 1
     }
 
     pub(super) fn intern_ops(&mut self, ops: Vec<Effect<P>>) -> u32 {
@@ -305,7 +307,33 @@ impl Branch {
     }
 }
 
+/// One way a step can go, in names that mean the same to all workers.
+#[derive(Clone, Default)]
+pub(super) struct Way {
+    writes: Vec<Write>,
+    sends: Vec<Id>,
+    timer_ops: Option<u32>,
+    events: Option<u32>,
+    marks: Vec<&'static str>,
+    /// The kinds of what it persists.
+    records: Vec<usize>,
+    extra: Option<Extra>,
+}
+
+impl Way {
+    fn broken(text: String) -> Self {
+        let broken = Some(Violation { property: "panic".to_owned(), detail: text });
+        Way { extra: Some(Extra { answers: Box::default(), broken }), ..Way::default() }
+    }
+
+    /// Whether it changes nothing, whatever it marks.
+    fn is_nothing(&self) -> bool {
+        self.writes.is_empty() && self.sends.is_empty() && self.timer_ops.is_none() && self.events.is_none()
+    }
+}
+
 /// A component exchanged for another.
+#[derive(Clone)]
 struct Write {
     slot: u16,
     old: Id,

@@ -1,0 +1,67 @@
+//! What the workers of a search compute for each other: who does not remember something asks the others, and computes it
+//! if none of them has.
+
+use std::sync::{Arc, Mutex};
+
+use super::memo::{Dependencies, Memo};
+use super::pool::{Id, lock};
+
+/// The results of one function, as all workers know it together. What they are made of means the same to all of them.
+pub(super) struct Shared<T, V>(Arc<Mutex<Told<T, V>>>);
+
+struct Told<T, V> {
+    /// To an index of `results`.
+    memo: Memo<T>,
+    results: Vec<(Dependencies<T>, V)>,
+}
+
+impl<T: Clone + PartialEq, V: Clone> Shared<T, V> {
+    pub(super) fn new() -> Self {
+        Shared(Arc::new(Mutex::new(Told { memo: Memo::new(), results: Vec::new() })))
+    }
+
+    /// Another worker's.
+    pub(super) fn fork(&self) -> Self {
+        Shared(Arc::clone(&self.0))
+    }
+
+    /// What another worker found for `input` and a row; `slot` and `armed` as for [`Memo::find`].
+    pub(super) fn ask(
+        &self,
+        input: u32,
+        slot: impl Fn(u16) -> Id,
+        armed: impl Fn(Id, &T) -> bool,
+    ) -> Option<(Dependencies<T>, V)> {
+        if self.is_alone() {
+            return None;
+        }
+        let mut told = lock(&self.0);
+        let index = told.memo.find(input, slot, armed)?;
+        Some(told.results[index as usize].clone())
+    }
+
+    /// Tells the others.
+    pub(super) fn tell(
+        &self,
+        input: u32,
+        depends: &Dependencies<T>,
+        result: &V,
+        slot: impl Fn(u16) -> Id,
+        armed: impl Fn(Id, &T) -> bool,
+    ) {
+        if self.is_alone() {
+            return;
+        }
+        let mut told = lock(&self.0);
+        // Another may have found it meanwhile.
+        if told.memo.find(input, &slot, &armed).is_none() {
+            let index = told.results.len() as u32;
+            told.memo.insert(input, depends.clone(), index, slot, armed);
+            told.results.push((depends.clone(), result.clone()));
+        }
+    }
+
+    fn is_alone(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+}
