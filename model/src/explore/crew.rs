@@ -63,7 +63,7 @@ impl<'env> Crew<'env> {
 }
 
 /// Who waits looks so often before it sleeps: to be woken takes longer than most parts of a round.
-const LOOK_COUNT: usize = 2000;
+const LOOK_COUNT: usize = 10_000;
 
 /// What comes next; `None` if nothing will.
 fn soon<T>(receiver: &Receiver<T>) -> Option<T> {

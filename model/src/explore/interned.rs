@@ -301,8 +301,13 @@ use steps::Way;
 fn parts_once_started<P: Protocol>(protocol: &P, node: NodeId) -> Result<usize, String> {
     let mut host = Host::new();
     let timers = Timers::default();
-    let mut around =
-        Around { timers: &timers, clock: 0, asked: Vec::new(), clock_asked: false, odometer: &mut Odometer::default() };
+    let mut around = Around {
+        timers: &timers,
+        clock: &|| 0,
+        asked: Vec::new(),
+        clock_asked: false,
+        odometer: &mut Odometer::default(),
+    };
     host.feed(protocol, node, Local::Start, &mut around, &mut Effects::new());
     Ok(split(&host).1.len())
 }
@@ -564,6 +569,12 @@ impl<P: Protocol> Interned<P> {
         flight
     }
 
+    /// The sum of the weights of what is in the row being worked on.
+    pub(super) fn weight_of_work(&self) -> u64 {
+        let all = self.work.fixed.iter().chain(&self.work.flights);
+        all.map(|id| self.pool.weight(*id)).fold(0, u64::wrapping_add)
+    }
+
     #[inline]
     pub(super) fn flight(&self, id: Id) -> &FlightInfo {
         self.flights[id as usize].as_ref().expect("an id in flight is a flight's")
@@ -714,7 +725,8 @@ pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 /// What surrounds a step that is being computed: it notes what was asked for.
 struct Around<'a, T: Ord> {
     timers: &'a Timers<T>,
-    clock: i64,
+    /// The node's own clock, which few steps ask for.
+    clock: &'a dyn Fn() -> i64,
     asked: Vec<T>,
     clock_asked: bool,
     odometer: &'a mut Odometer,
@@ -729,7 +741,7 @@ impl<T: Ord + Clone + std::hash::Hash> Surroundings<T> for Around<'_, T> {
     }
     fn clock(&mut self) -> Stamp {
         self.clock_asked = true;
-        Stamp(self.clock)
+        Stamp((self.clock)())
     }
     fn choose(&mut self, count: u32) -> u32 {
         self.odometer.pick(count as usize) as u32

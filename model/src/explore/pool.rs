@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rustc_hash::FxHashMap;
 
@@ -278,8 +278,18 @@ impl Pool {
     }
 }
 
+/// What workers share is held for less time than it takes to fall asleep and be woken: so often who wants it looks first.
+const LOOK_COUNT: usize = 1000;
+
 /// A worker that panicked leaves what workers share whole: an entry is pushed last of all.
-pub(super) fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    for _ in 0..LOOK_COUNT {
+        match shared.try_lock() {
+            Ok(guard) => return guard,
+            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+        }
+    }
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -65,3 +65,41 @@ impl<T: Clone + PartialEq, V: Clone> Shared<T, V> {
         Arc::strong_count(&self.0) == 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The row in which each slot holds its own number.
+    fn own(slot: u16) -> Id {
+        slot.into()
+    }
+
+    fn depends() -> Dependencies<char> {
+        Dependencies { slots: vec![2, 5], timers: Some((7, vec!['a', 'b'])) }
+    }
+
+    #[test]
+    fn what_one_worker_tells_the_others_find_in_rows_that_agree_on_it() {
+        let one = Shared::new();
+        let other = one.fork();
+        let is_a = |_: Id, timer: &char| *timer == 'a';
+        one.tell(3, &depends(), &"result", own, is_a);
+        other.tell(3, &depends(), &"found meanwhile", own, is_a);
+        assert_eq!(other.ask(3, own, is_a), Some((depends(), "result")));
+        assert_eq!(one.ask(4, own, is_a), None, "another input");
+        assert_eq!(one.ask(3, |slot| if slot == 5 { 6 } else { own(slot) }, is_a), None, "another component");
+        assert!(one.ask(3, |slot| if slot == 4 { 6 } else { own(slot) }, is_a).is_some(), "one that does not matter");
+        let other_timers = |id: Id| move |slot| if slot == 7 { id } else { own(slot) };
+        assert_eq!(one.ask(3, other_timers(8), |_, timer| *timer == 'b'), None, "another timer is armed");
+        assert!(one.ask(3, other_timers(9), is_a).is_some(), "of other timers the same are armed");
+    }
+
+    #[test]
+    fn who_is_alone_tells_nobody() {
+        let alone = Shared::new();
+        alone.tell(3, &depends(), &"result", own, |_, _| false);
+        let other = alone.fork();
+        assert_eq!(other.ask(3, own, |_, _| false), None);
+    }
+}

@@ -96,6 +96,7 @@ impl Symmetry {
         }
         if let Some(index) = best.1 {
             self.permute(index, store);
+            debug_assert_eq!(store.work.weight, store.weight_of_work(), "images weigh what they were said to");
         }
         best.0
     }

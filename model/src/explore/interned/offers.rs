@@ -96,7 +96,8 @@ impl<P: Protocol> Interned<P> {
         let timers_slot = self.layout.timers[node.index()];
         let timers = self.timers(self.work.fixed[usize::from(timers_slot)]);
         let mut odometer = Odometer::default();
-        let mut around = Around { timers, clock: 0, asked: Vec::new(), clock_asked: false, odometer: &mut odometer };
+        let mut around =
+            Around { timers, clock: &|| 0, asked: Vec::new(), clock_asked: false, odometer: &mut odometer };
         let offered = host.decisions(&self.protocol, node, &mut around);
         let asked = around.asked;
         let locals = offered.into_iter().map(|decision| self.local_index(node, Local::Decide(decision))).collect();

@@ -119,11 +119,11 @@ impl<P: Protocol> Interned<P> {
         asked: &mut Vec<P::Timer>,
     ) -> Way {
         let block = self.layout.nodes[node.index()];
-        let clock = self.clock_offset(node);
+        let clock = || self.clock_offset(node);
         let mut host = self.host(node);
         let input = self.locals.get(local).1.clone();
         let timers = self.timers(self.work.fixed[usize::from(self.layout.timers[node.index()])]);
-        let mut around = Around { timers, clock, asked: std::mem::take(asked), clock_asked: false, odometer };
+        let mut around = Around { timers, clock: &clock, asked: std::mem::take(asked), clock_asked: false, odometer };
         let mut effects = Effects::new();
         let protocol = &self.protocol;
         let stepped = catch_unwind(AssertUnwindSafe(|| host.feed(protocol, node, input, &mut around, &mut effects)));
