@@ -666,23 +666,28 @@ impl<P: Protocol> Interned<P> {
     pub(super) fn intern_split<T: Canonical>(&mut self, block: Block, value: &mut T) -> Vec<Id> {
         let (core, parts) = split(value);
         assert!(parts.len() < usize::from(block.len), "{} parts where the start had {}", parts.len(), block.len - 1);
-        let (core_names, part_names) = Collector::of(value).into_split();
-        self.intern_pieces(block, &core, &parts, core_names, part_names)
+        self.intern_pieces(block, &core, &parts, value)
     }
 
-    fn intern_pieces(
+    /// The same of a value whose core and parts are these.
+    fn intern_pieces<T: Canonical>(
         &mut self,
         block: Block,
         core: &[u8],
         parts: &[SplitPart],
-        core_names: NamesIn,
-        part_names: Vec<NamesIn>,
+        value: &mut T,
     ) -> Vec<Id> {
         let mut ids = vec![ABSENT; usize::from(block.len)];
-        ids[0] = self.pool.intern(block.start.into(), core, || core_names);
-        for (index, (part, names)) in parts.iter().zip(part_names).enumerate() {
+        // Most pieces are known: the value's names are looked for once one is not.
+        let mut names = None;
+        let mut names_of = |piece: Option<usize>| {
+            let (core, parts) = names.get_or_insert_with(|| Collector::of(value).into_split());
+            piece.map_or(core, |part| &mut parts[part]).clone()
+        };
+        ids[0] = self.pool.intern(block.start.into(), core, || names_of(None));
+        for (index, part) in parts.iter().enumerate() {
             let place = u32::from(block.start) + 1 + index as u32;
-            ids[index + 1] = self.pool.intern(place, &part.bytes, || names);
+            ids[index + 1] = self.pool.intern(place, &part.bytes, || names_of(Some(index)));
         }
         ids
     }

@@ -145,19 +145,19 @@ impl Pool {
         None
     }
 
-    /// The id of `bytes` at `place`; `names` is asked for when they are new.
+    /// The id of `bytes` at `place`; `names` is asked for when they are new to this worker.
     pub(super) fn intern(&mut self, place: Place, bytes: &[u8], names: impl FnOnce() -> NamesIn) -> Id {
         let weight = mix(hash(u64::from(place) + 1, bytes));
         if let Some(id) = self.find(place, bytes, weight) {
             return id;
         }
+        let NamesIn { tags, stamped } = names();
         let master = Arc::clone(&self.master);
         let mut master = lock(&master);
         self.learn(&master);
         if let Some(id) = self.find(place, bytes, weight) {
             return id;
         }
-        let NamesIn { tags, stamped } = names();
         let entry = Arc::new(Entry { place, bytes: bytes.into(), weight, tags, stamped, always_live: false.into() });
         master.entries.push(Arc::clone(&entry));
         self.add(entry)

@@ -147,8 +147,7 @@ impl<P: Protocol> Interned<P> {
         }
         let old: Vec<Id> = self.work.fixed[block.range()].to_vec();
         depends.slots.extend(slots_read(block, &old, &parts));
-        let (core_names, part_names) = Collector::of(&mut host).into_split();
-        let new = self.intern_pieces(block, &core, &parts, core_names, part_names);
+        let new = self.intern_pieces(block, &core, &parts, &mut host);
         let changed = block.slots().zip(old.into_iter().zip(new)).filter(|(_, (old, new))| old != new);
         let writes: Vec<Write> = changed.map(|(slot, (old, new))| Write { slot, old, new }).collect();
         let answers: Box<[u32]> = odometer.digits().collect();
