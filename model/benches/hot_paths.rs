@@ -1,5 +1,5 @@
-//! The hot paths: a step of a plain world; the search's own work, on a space that costs nothing; and an exploration in
-//! which nearly every step is looked up.
+//! The hot paths: a step of a plain world; the search's own work, on a space that costs nothing; an exploration in which
+//! nearly every step is seen at a glance; and one in which each row is made the least of its permutations.
 //!
 //! `cargo bench -p seedbed-model`
 
@@ -17,6 +17,7 @@ use seedbed_model::{
 struct Counters {
     nodes: u16,
     limit: u64,
+    are_interchangeable: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Canonical)]
@@ -36,6 +37,9 @@ impl Protocol for Counters {
 
     fn nodes(&self) -> Vec<String> {
         (0..self.nodes).map(|index| format!("node-{index}")).collect()
+    }
+    fn symmetry(&self) -> Vec<Vec<NodeId>> {
+        if self.are_interchangeable { vec![(0..self.nodes).map(NodeId).collect()] } else { Vec::new() }
     }
     fn start(&self, (): &(), _: Nonce, cx: &mut Context<'_, Self>) -> u64 {
         cx.send(cx.node(), Tick);
@@ -82,7 +86,7 @@ impl Driver<Counters> for InOrder {
 
 /// One message: delivered, counted, and sent again.
 fn world_step(criterion: &mut Criterion) {
-    let mut world = Plain::new(Counters { nodes: 1, limit: u64::MAX }, InOrder::default());
+    let mut world = Plain::new(Counters { nodes: 1, limit: u64::MAX, are_interchangeable: false }, InOrder::default());
     apply(&mut world, &Choice::At(NodeId(0), Local::Start)).expect("a node that is down starts");
     criterion.bench_function("world/step", |bencher| {
         bencher.iter(|| {
@@ -139,18 +143,26 @@ fn table_probe(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Five steps at each node are computed; all other transitions look one of them up.
-fn step_lookup(criterion: &mut Criterion) {
-    let protocol = Counters { nodes: 7, limit: 3 };
+fn explored(criterion: &mut Criterion, name: &str, protocol: &Counters) {
     let bounds = Bounds { clock: Clock::Untimed, ..Bounds::default() };
     let explored =
-        || explore(&protocol, &bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit the protocol").stats;
+        || explore(protocol, &bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit the protocol").stats;
     let stats = explored();
     assert!(stats.exhausted && stats.unique > 10_000, "{stats:?}");
     let mut group = criterion.benchmark_group("explore");
     group.throughput(Throughput::Elements(stats.total));
-    group.bench_function("step-lookup", |bencher| bencher.iter(|| black_box(explored())));
+    group.bench_function(name, |bencher| bencher.iter(|| black_box(explored())));
     group.finish();
+}
+
+/// Five steps at each node are computed; all other transitions look one of them up.
+fn step_lookup(criterion: &mut Criterion) {
+    explored(criterion, "step-lookup", &Counters { nodes: 7, limit: 3, are_interchangeable: false });
+}
+
+/// Each row has 23 others that it stands for.
+fn permutations(criterion: &mut Criterion) {
+    explored(criterion, "permutations", &Counters { nodes: 4, limit: 20, are_interchangeable: true });
 }
 
 fn main() {
@@ -158,5 +170,6 @@ fn main() {
     world_step(&mut criterion);
     table_probe(&mut criterion);
     step_lookup(&mut criterion);
+    permutations(&mut criterion);
     criterion.final_summary();
 }
