@@ -10,7 +10,7 @@ use super::canonize::fingerprint;
 use super::interned::Interned;
 use super::layout::Block;
 use super::memo::{Dependencies, Memo};
-use super::pool::{ABSENT, Id, Permuting, Pool};
+use super::pool::{Id, Permuting, Pool};
 use super::sharing::Shared;
 use crate::canonical::Canonical;
 use crate::name::NodeId;
@@ -242,7 +242,7 @@ impl Symmetry {
         if let Some(Some(known)) = self.image_of.get(id as usize) {
             return *known;
         }
-        let image = |permutation: &Vec<NodeId>| if id == ABSENT { ABSENT } else { compute(permutation, id, store) };
+        let image = |permutation: &Vec<NodeId>| compute(permutation, id, store);
         let cells: Vec<Id> = self.permutations.iter().map(image).collect();
         let images = self.keep(&cells, &store.pool);
         if self.image_of.len() <= id as usize {
