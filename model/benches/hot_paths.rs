@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use seedbed_model::explore::{Bounds, Clock, Limits, Row, Space, Strategy, Successors, explore, search};
+use seedbed_model::explore::{Bounds, Clock, Limits, Row, Seen, Space, Strategy, Successors, explore, search};
 use seedbed_model::{
     Canonical, Choice, Context, Driver, Envelope, Input, Local, Never, NodeId, Nonce, Plain, Protocol, Span, Stamp,
     apply, hash,
@@ -114,7 +114,7 @@ impl Space for Grid {
     fn start(&mut self, out: &mut Successors) {
         Grid::push(&vec![0; self.axes], out);
     }
-    fn expand(&mut self, row: Row<'_>, out: &mut Successors) {
+    fn expand(&mut self, row: Row<'_>, _: &dyn Seen, out: &mut Successors) {
         let mut cells = row.cells.to_vec();
         for axis in 0..self.axes {
             if cells[axis] + 1 < self.length {

@@ -4,7 +4,7 @@
 use super::level::Segment;
 use super::pool::mix;
 use super::search::{Fall, Limits, Searched};
-use super::space::{Row, Space, Successors};
+use super::space::{Row, Seen, Space, Successors};
 use super::{Progress, Stats};
 
 /// Bits of a state.
@@ -35,11 +35,9 @@ impl Bits {
 
     /// Whether the fingerprint was new.
     fn insert(&mut self, fingerprint: u64) -> bool {
-        let stride = mix(fingerprint) | 1;
         let mut is_new = false;
-        for probe in 0..PROBES {
-            let bit = fingerprint.wrapping_add(stride.wrapping_mul(probe)) & self.mask;
-            let (word, bit) = (&mut self.words[(bit / 64) as usize], 1 << (bit % 64));
+        for (word, bit) in self.probes(fingerprint) {
+            let word = &mut self.words[word];
             if *word & bit == 0 {
                 *word |= bit;
                 self.set += 1;
@@ -49,12 +47,27 @@ impl Bits {
         is_new
     }
 
+    /// The bits of a fingerprint: each by its word, and within it.
+    fn probes(&self, fingerprint: u64) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let (mask, stride) = (self.mask, mix(fingerprint) | 1);
+        (0..PROBES).map(move |probe| {
+            let bit = fingerprint.wrapping_add(stride.wrapping_mul(probe)) & mask;
+            ((bit / 64) as usize, 1 << (bit % 64))
+        })
+    }
+
     /// The chance that a new state is taken for a known one now is about one in this.
     fn odds(&self) -> u64 {
         let size = u128::from(self.mask) + 1;
         let set = u128::from(self.set.max(1));
         // (size / set)^3 within 128 bits: tables are smaller than 2^42 bits.
         u64::try_from(size.pow(3) / set.pow(3)).unwrap_or(u64::MAX)
+    }
+}
+
+impl Seen for Bits {
+    fn has(&self, fingerprint: u64) -> bool {
+        self.probes(fingerprint).all(|(word, bit)| self.words[word] & bit != 0)
     }
 }
 
@@ -106,7 +119,7 @@ impl<S: Space> Dive<S> {
         let mut cells = Vec::new();
         while let Some((fingerprint, weight)) = self.next(&mut cells) {
             found.clear();
-            self.space.expand(Row { cells: &cells, weight }, &mut found);
+            self.space.expand(Row { cells: &cells, weight }, &self.bits, &mut found);
             self.stats.cut |= found.cut;
             if let Some(violation) = found.fallen.take() {
                 let path = self.frames[1..].iter().map(|frame| frame.fingerprint).chain([fingerprint]).collect();

@@ -13,7 +13,7 @@ use super::frontier::{Frontier, Level};
 use super::level::Segment;
 use super::search::{Aids, Bad, Kept, Search, Worker};
 use super::space::{Lane, Space, Successors};
-use super::table::{Shard, shard_of};
+use super::table::{Shard, Table, shard_of};
 
 /// A round expands about so many states, between two calls of `watch`.
 const ROUND: usize = 1 << 14;
@@ -53,6 +53,8 @@ struct Round {
     level: Vec<Arc<Segment>>,
     first: usize,
     units: Vec<Unit>,
+    /// As it was before the round.
+    table: Table,
     /// The first unit that no worker has taken.
     next: AtomicUsize,
     /// Of the first chunk.
@@ -88,7 +90,7 @@ impl<S: Space> Worker<S> {
         for at in unit.start..unit.end {
             let found = &mut chunk.found;
             found.begin(segment.state(at));
-            self.space.expand(segment.row(at, &mut self.cells), found);
+            self.space.expand(segment.row(at, &mut self.cells), &round.table, found);
             if found.owed != 0 {
                 chunk.owing.push((found.from, found.owed));
             }
@@ -209,10 +211,12 @@ impl<'env, S: Space + 'env> Search<S> {
     ) -> Result<(), String> {
         let (first, last) = (units[0].segment, units[units.len() - 1].segment);
         let parts = (first..=last).map(|at| level.part(at, frontier.as_deref_mut()));
+        let parts = parts.collect::<Result<_, _>>()?;
         let round = Arc::new(Round {
-            level: parts.collect::<Result<_, _>>()?,
+            level: parts,
             first,
             units: units.to_vec(),
+            table: std::mem::take(&mut self.table),
             next: AtomicUsize::new(0),
             moment: self.moment,
             keeps_edges: self.graph.is_some(),
@@ -228,6 +232,7 @@ impl<'env, S: Space + 'env> Search<S> {
         });
         self.workers = crew.together(tasks);
         self.workers.extend(idle);
+        self.table = Arc::into_inner(round).expect("every task has let go of the round").table;
         Ok(())
     }
 

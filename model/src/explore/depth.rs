@@ -143,7 +143,7 @@ impl<S: Space> Worker<S> {
                 let Some((weight, state)) = stack.pop(&mut cells) else { break };
                 found.clear();
                 found.begin(state);
-                self.space.expand(Row { cells: &cells, weight }, &mut found);
+                self.space.expand(Row { cells: &cells, weight }, &*table, &mut found);
                 harvest.total += found.total;
                 harvest.untold.1 += found.total;
                 table = shared.land(table, &found, &mut stack, &mut harvest);

@@ -45,7 +45,7 @@ pub use moment::{Moment, Pace};
 pub use odometer::Odometer;
 pub use report::abstractions;
 pub use search::{Aids, Fall, Kept, Limits, Searched, Turn, search, search_aided};
-pub use space::{Claim, ClaimKind, Row, Space, Successors};
+pub use space::{Claim, ClaimKind, Row, Seen, Space, Successors};
 pub use strategy::{Order, Sampling, Strategy, Walks};
 pub use walk::{Walk, accepts};
 

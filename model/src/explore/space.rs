@@ -14,8 +14,9 @@ pub trait Space: Send + Sized {
     /// The states to start from.
     fn start(&mut self, out: &mut Successors);
 
-    /// Every way on from a state.
-    fn expand(&mut self, row: Row<'_>, out: &mut Successors);
+    /// Every way on from a state. A space to which it is dear to hand over a state may tell of one that was `seen` as
+    /// [`Successors::known`].
+    fn expand(&mut self, row: Row<'_>, seen: &dyn Seen, out: &mut Successors);
 
     /// Another worker's hands on the same space: a row means the same to both.
     fn fork(&self) -> Self;
@@ -57,6 +58,17 @@ pub trait Space: Send + Sized {
     fn load(&mut self, input: &mut Reader<'_, '_>) -> Result<(), String> {
         let _ = input;
         Err("this kind of model has no checkpoints".into())
+    }
+}
+
+/// The states that a search has met.
+pub trait Seen {
+    /// Whether the state of this fingerprint is among them. Of those met since the last round was taken in, some may be missing.
+    fn has(&self, fingerprint: u64) -> bool;
+
+    /// It will soon be asked whether this one is among them.
+    fn fetch(&self, fingerprint: u64) {
+        let _ = fingerprint;
     }
 }
 

@@ -10,7 +10,7 @@ use prefetch_index::prefetch_index;
 
 use super::graph::Edge;
 use super::level::Segment;
-use super::space::{Entry, Row};
+use super::space::{Entry, Row, Seen};
 
 /// A power of two, the same for any number of workers: a state's number must not depend on how many there are.
 pub(super) const SHARD_COUNT: usize = 16;
@@ -127,6 +127,16 @@ impl Table {
 
     pub(super) fn memory(&self) -> usize {
         self.shards.iter().map(Shard::memory).sum()
+    }
+}
+
+impl Seen for Table {
+    fn has(&self, fingerprint: u64) -> bool {
+        self.shards[shard_of(fingerprint)].find(fingerprint).is_ok()
+    }
+
+    fn fetch(&self, fingerprint: u64) {
+        self.shards[shard_of(fingerprint)].prefetch(fingerprint);
     }
 }
 

@@ -12,7 +12,7 @@ use super::interned::{Faults, Glance, Initial, Interned, Taken, Work, initial, i
 use super::landings::Landings;
 use super::moment::{Moment, Pace};
 use super::pool::{ABSENT, Id};
-use super::space::{Claim, Row, Space, Successors};
+use super::space::{Claim, Row, Seen, Space, Successors};
 use super::symmetry::Symmetry;
 use crate::canonical::Canonical;
 use crate::host::{Local, Phase};
@@ -416,7 +416,7 @@ impl<P: Protocol> Space for Walker<P> {
         }
     }
 
-    fn expand(&mut self, row: Row<'_>, out: &mut Successors) {
+    fn expand(&mut self, row: Row<'_>, _: &dyn Seen, out: &mut Successors) {
         let mut picks = std::mem::take(&mut self.picks);
         self.cells.read(row, &mut self.store.work);
         self.options(&mut picks);

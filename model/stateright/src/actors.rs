@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use seedbed_model::Violation;
-use seedbed_model::explore::{Claim, Marks, Row, Space, Successors};
+use seedbed_model::explore::{Claim, Marks, Row, Seen, Space, Successors};
 use stateright::actor::{
     Actor, ActorModel, ActorModelAction, ActorModelState, Envelope, Id as ActorId, LossyNetwork, Network,
     RandomChoices, Timers,
@@ -610,7 +610,7 @@ where
         }
     }
 
-    fn expand(&mut self, row: Row<'_>, out: &mut Successors) {
+    fn expand(&mut self, row: Row<'_>, _: &dyn Seen, out: &mut Successors) {
         if let Some(name) = self.judge(row.cells) {
             let detail = format!("{name} does not hold");
             out.fell_here(Violation { property: name.to_owned(), detail });

@@ -39,6 +39,7 @@ mod model;
 mod network;
 mod normal;
 mod values;
+mod waiting;
 mod ways;
 mod whole;
 mod world;

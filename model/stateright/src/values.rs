@@ -1,62 +1,41 @@
 //! Values of foreign types, each stored once and named by a small integer.
 
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// A value's name.
 pub(crate) type Id = u32;
 
+thread_local! {
+    /// What a value writes, of the last that was asked: its memory is used again.
+    static GATHERED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// 128 bits over what the value's `Hash` writes: the same on every machine of one endianness and word size.
 pub(crate) fn identity<T: Hash>(value: &T) -> u128 {
-    let mut gathered = Gathered { bytes: [0; GATHERED_MAX], len: 0, before: None };
+    let mut gathered = Gathered(GATHERED.take());
+    gathered.0.clear();
     value.hash(&mut gathered);
-    match gathered.before {
-        None => xxh3_128(&gathered.bytes[..gathered.len]),
-        Some(mut before) => {
-            before.update(&gathered.bytes[..gathered.len]);
-            before.digest128()
-        }
-    }
+    let identity = xxh3_128(&gathered.0);
+    GATHERED.set(gathered.0);
+    identity
 }
-
-/// Most values write less.
-const GATHERED_MAX: usize = 256;
 
 /// Gathers the few bytes of each write: hashed at once they take a third of the time.
-struct Gathered {
-    bytes: [u8; GATHERED_MAX],
-    len: usize,
-    /// What was written before these bytes, once there was too much.
-    before: Option<Box<Xxh3>>,
-}
+struct Gathered(Vec<u8>);
 
 impl Hasher for Gathered {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        match self.bytes.get_mut(self.len..self.len + bytes.len()) {
-            Some(place) => {
-                place.copy_from_slice(bytes);
-                self.len += bytes.len();
-            }
-            None => self.write_through(bytes),
-        }
+        self.0.extend_from_slice(bytes);
     }
 
     fn finish(&self) -> u64 {
         unreachable!("a value is asked to write, not for a hash")
-    }
-}
-
-impl Gathered {
-    #[cold]
-    fn write_through(&mut self, bytes: &[u8]) {
-        let before = self.before.get_or_insert_with(|| Box::new(Xxh3::new()));
-        before.update(&self.bytes[..self.len]);
-        before.update(bytes);
-        self.len = 0;
     }
 }
 
@@ -150,8 +129,8 @@ impl<T> Values<T> {
     }
 }
 
-/// A worker that panicked leaves the list whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// A worker that panicked leaves what it held whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -168,9 +147,9 @@ mod tests {
                 self.0.iter().for_each(|piece| hasher.write(piece));
             }
         }
-        for length in [0, 1, GATHERED_MAX - 1, GATHERED_MAX, GATHERED_MAX + 1, 5 * GATHERED_MAX + 3] {
+        for length in [1_000, 0, 1, 200] {
             let bytes: Vec<u8> = (0..length).map(|at| at as u8).collect();
-            for size in [1, 7, 100, GATHERED_MAX, GATHERED_MAX + 9] {
+            for size in [1, 7, 100, 1_000] {
                 let pieces = Pieces(bytes.chunks(size).map(<[u8]>::to_vec).collect());
                 assert_eq!(identity(&pieces), xxh3_128(&bytes), "{length} bytes in pieces of {size}");
             }

@@ -1,19 +1,35 @@
-//! Any `Model` as a space: its states are wholes, each stored once.
+//! Any `Model` as a space: its states are wholes, of which nothing is known but how to hash them.
+//!
+//! A row has no cells. A state lies under its identity, which is the row's weight, until it is expanded: then it is dropped,
+//! for it is not met again but as one that was seen.
 
 use std::hash::Hash;
 use std::sync::Arc;
 
 use seedbed_model::Violation;
-use seedbed_model::explore::{Claim, Row, Space, Successors};
+use seedbed_model::explore::{Claim, Row, Seen, Space, Successors};
 use stateright::{Expectation, Model};
 
 use crate::check::{Represent, STEP, claims};
-use crate::values::{Values, fingerprint, identity};
+use crate::values::{fingerprint, identity};
+use crate::waiting::Waiting;
+
+/// A state that may be new.
+struct Named<S> {
+    state: S,
+    /// The identity of the state itself, and what it is known by: it may stand for others.
+    own: u64,
+    fingerprint: u64,
+}
 
 pub(crate) struct Whole<M: Model> {
     model: Arc<M>,
     represent: Option<Represent<M::State>>,
-    states: Values<M::State>,
+    waiting: Waiting<M::State>,
+    /// Where the state being expanded leads to.
+    found: Vec<Named<M::State>>,
+    /// As many actions as a state had.
+    actions_max: usize,
     reached: Vec<bool>,
     /// The bits of the `Eventually` properties that do not hold in the state being expanded.
     owed: u32,
@@ -25,8 +41,12 @@ where
     M::State: Hash + Send + Sync,
 {
     pub(crate) fn new(model: Arc<M>, represent: Option<Represent<M::State>>) -> Self {
+        Whole::with(model, represent, Waiting::new())
+    }
+
+    fn with(model: Arc<M>, represent: Option<Represent<M::State>>, waiting: Waiting<M::State>) -> Self {
         let reached = vec![false; model.properties().len()];
-        Whole { model, represent, states: Values::new(), reached, owed: 0 }
+        Whole { model, represent, waiting, found: Vec::new(), actions_max: 0, reached, owed: 0 }
     }
 
     /// Bits of the `Sometimes` properties that held somewhere.
@@ -34,14 +54,19 @@ where
         &self.reached
     }
 
-    fn push(&mut self, state: M::State, out: &mut Successors) {
-        if !self.model.within_boundary(&state) {
-            return;
-        }
-        let own = identity(&state);
-        let known_by = self.represent.map_or(own, |represent| identity(&represent(&state)));
-        let id = self.states.intern(own, || state);
-        out.push(fingerprint(known_by as u64), own as u64, 0, |row| row.push(id));
+    /// The state with its names; `None` beyond the boundary.
+    fn named(&self, state: M::State) -> Option<Named<M::State>> {
+        self.model.within_boundary(&state).then(|| {
+            let own = identity(&state) as u64;
+            let known_by = self.represent.map_or(own, |represent| identity(&represent(&state)) as u64);
+            Named { state, own, fingerprint: fingerprint(known_by) }
+        })
+    }
+
+    /// Of states that stand for one another, and of those that workers meet at the same moment, some wait for good.
+    fn push(&self, Named { state, own, fingerprint }: Named<M::State>, out: &mut Successors) {
+        self.waiting.put(own, state);
+        out.push(fingerprint, own, 0, |_| ());
     }
 
     /// Evaluates the properties on a state; the first `Always` that does not hold.
@@ -74,12 +99,12 @@ where
 {
     fn start(&mut self, out: &mut Successors) {
         for state in self.model.init_states() {
-            self.push(state, out);
+            self.named(state).into_iter().for_each(|named| self.push(named, out));
         }
     }
 
-    fn expand(&mut self, row: Row<'_>, out: &mut Successors) {
-        let state = Arc::clone(self.states.get(row.cells[0]));
+    fn expand(&mut self, row: Row<'_>, seen: &dyn Seen, out: &mut Successors) {
+        let state = self.waiting.take(row.weight);
         if let Some(name) = self.judge(&state) {
             let detail = format!("{name} does not hold");
             out.fell_here(Violation { property: name.to_owned(), detail });
@@ -87,13 +112,21 @@ where
         }
         out.owe(self.owed);
         out.act(STEP);
-        let mut actions = Vec::new();
+        // Room for all at once: what grows may lie in memory that another worker asked for, and then wait for its arena.
+        let mut actions = Vec::with_capacity(self.actions_max);
         self.model.actions(&state, &mut actions);
-        for action in actions {
-            if let Some(next) = self.model.next_state(&state, action) {
+        self.actions_max = self.actions_max.max(actions.len());
+        let mut found = std::mem::take(&mut self.found);
+        let next = actions.into_iter().filter_map(|action| self.model.next_state(&state, action));
+        found.extend(next.filter_map(|next| self.named(next)).inspect(|next| seen.fetch(next.fingerprint)));
+        for next in found.drain(..) {
+            if seen.has(next.fingerprint) {
+                out.known(next.fingerprint, 0);
+            } else {
                 self.push(next, out);
             }
         }
+        self.found = found;
     }
 
     fn claims(&self) -> Vec<Claim> {
@@ -101,14 +134,10 @@ where
     }
 
     fn fork(&self) -> Self {
-        Whole { states: self.states.fork(), ..Whole::new(Arc::clone(&self.model), self.represent) }
-    }
-
-    fn begin(&mut self, _: u64) {
-        self.states.catch_up();
+        Whole::with(Arc::clone(&self.model), self.represent, self.waiting.share())
     }
 
     fn memory(&self) -> usize {
-        self.states.len() * (size_of::<M::State>() + 96)
+        self.waiting.memory()
     }
 }

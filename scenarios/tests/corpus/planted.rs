@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use seedbed_model::explore::{Claim, Limits, Order, Row, Space, Strategy, Successors, search, space};
+use seedbed_model::explore::{Claim, Limits, Order, Row, Seen, Space, Strategy, Successors, search, space};
 
 use crate::generate::Sample;
 use crate::modes;
@@ -30,8 +30,8 @@ impl<S: Space> Space for Faulty<S> {
         self.inner.start(out);
     }
 
-    fn expand(&mut self, row: Row<'_>, out: &mut Successors) {
-        self.inner.expand(row, out);
+    fn expand(&mut self, row: Row<'_>, seen: &dyn Seen, out: &mut Successors) {
+        self.inner.expand(row, seen, out);
         match self.fault {
             Fault::LostMerge if self.is_lossy && out.count() > 0 => {
                 self.expanded += 1;
