@@ -11,12 +11,16 @@ const SHARD_COUNT: usize = 64;
 
 /// States, each under its key, until they are taken. All workers share them.
 pub(crate) struct Waiting<S> {
-    shards: Arc<[Mutex<FxHashMap<u64, S>>]>,
+    shards: Arc<[Shard<S>]>,
 }
+
+/// On lines of memory of its own: workers write the locks of neighbours at the same time.
+#[repr(align(128))]
+struct Shard<S>(Mutex<FxHashMap<u64, S>>);
 
 impl<S> Waiting<S> {
     pub(crate) fn new() -> Self {
-        Waiting { shards: (0..SHARD_COUNT).map(|_| Mutex::default()).collect() }
+        Waiting { shards: (0..SHARD_COUNT).map(|_| Shard(Mutex::default())).collect() }
     }
 
     /// The same states.
@@ -39,12 +43,12 @@ impl<S> Waiting<S> {
 
     fn shard(&self, key: u64) -> &Mutex<FxHashMap<u64, S>> {
         // The map itself goes by other bits.
-        &self.shards[(key >> 32) as usize % SHARD_COUNT]
+        &self.shards[(key >> 32) as usize % SHARD_COUNT].0
     }
 
     /// What each of those who share them answers for [bytes], roughly: what states hold elsewhere is not known.
     pub(crate) fn memory(&self) -> usize {
-        let room: usize = self.shards.iter().map(|shard| lock(shard).capacity()).sum();
+        let room: usize = self.shards.iter().map(|shard| lock(&shard.0).capacity()).sum();
         room * size_of::<(u64, S)>() / Arc::strong_count(&self.shards)
     }
 }

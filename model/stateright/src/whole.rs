@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use seedbed_model::Violation;
 use seedbed_model::explore::{Claim, Row, Seen, Space, Successors};
-use stateright::{Expectation, Model};
+use stateright::{Expectation, Model, Property};
 
 use crate::check::{Represent, STEP, claims};
 use crate::values::{fingerprint, identity};
@@ -24,6 +24,7 @@ struct Named<S> {
 
 pub(crate) struct Whole<M: Model> {
     model: Arc<M>,
+    properties: Vec<Property<M>>,
     represent: Option<Represent<M::State>>,
     waiting: Waiting<M::State>,
     /// Where the state being expanded leads to.
@@ -45,8 +46,9 @@ where
     }
 
     fn with(model: Arc<M>, represent: Option<Represent<M::State>>, waiting: Waiting<M::State>) -> Self {
-        let reached = vec![false; model.properties().len()];
-        Whole { model, represent, waiting, found: Vec::new(), actions_max: 0, reached, owed: 0 }
+        let properties = model.properties();
+        let reached = vec![false; properties.len()];
+        Whole { model, properties, represent, waiting, found: Vec::new(), actions_max: 0, reached, owed: 0 }
     }
 
     /// Bits of the `Sometimes` properties that held somewhere.
@@ -73,7 +75,7 @@ where
     fn judge(&mut self, state: &M::State) -> Option<&'static str> {
         self.owed = 0;
         let mut debt = 1;
-        for (index, property) in self.model.properties().iter().enumerate() {
+        for (index, property) in self.properties.iter().enumerate() {
             if self.reached[index] {
                 continue;
             }
@@ -130,7 +132,7 @@ where
     }
 
     fn claims(&self) -> Vec<Claim> {
-        claims(&self.model.properties())
+        claims(&self.properties)
     }
 
     fn fork(&self) -> Self {
