@@ -6,7 +6,7 @@
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 use seedbed_model::Violation;
@@ -19,7 +19,7 @@ use stateright::{Expectation, Model};
 
 use crate::check::{Reads, Represent, Rules, STEP, claims};
 use crate::network::{Kind, Parcel, network, parcels};
-use crate::values::{Id, Values, fingerprint, identity, weight};
+use crate::values::{Id, Values, fingerprint, identity, lock, weight};
 
 /// An actor that several workers can search: whatever it is made of can be shared between threads, and messages and
 /// timers have an order. Implemented for all that are.
@@ -69,6 +69,12 @@ struct Outcome {
     len: u32,
 }
 
+/// An outcome as workers tell it to each other: with what is sent.
+type Told = (Outcome, Arc<[Id]>);
+
+/// (actor, local) and (history, action).
+type StepKey = (u64, u64);
+
 /// No outcome: stateright ignores the step.
 const IGNORED: u32 = u32::MAX;
 
@@ -100,9 +106,11 @@ where
     quiet: Vec<Option<bool>>,
     /// By parcel, for (local, actor): deliveries that stateright ignores. Actors do not see the history.
     ignored: Marks,
-    steps: FxHashMap<(u64, u64), u32>,
+    steps: FxHashMap<StepKey, u32>,
     outcomes: Vec<Outcome>,
     sent: Vec<Id>,
+    /// What all workers computed.
+    told: Arc<Mutex<FxHashMap<StepKey, Option<Told>>>>,
     /// (parcel, parcel) to what the flow becomes when the message joins it; (flow, NONE) to what is left without its head.
     flows: FxHashMap<(Id, Id), Id>,
     /// By property and history: what is known of it.
@@ -144,6 +152,7 @@ where
             steps: FxHashMap::default(),
             outcomes: Vec::new(),
             sent: Vec::new(),
+            told: Arc::default(),
             flows: FxHashMap::default(),
             judged: vec![Vec::new(); count],
             reached: vec![false; count],
@@ -333,37 +342,63 @@ where
         let key = (u64::from(index) << 32 | u64::from(local), u64::from(history) << 32 | u64::from(action));
         let at = match self.steps.get(&key) {
             Some(at) => *at,
-            None => {
-                let at = self.compute(index as usize, local, history, action);
-                self.steps.insert(key, at);
-                at
-            }
+            None => self.learn(index as usize, local, history, action, key),
         };
         (at != IGNORED).then(|| self.outcomes[at as usize])
     }
 
+    /// Asks the other workers, and computes the step if none of them has.
     #[cold]
-    fn compute(&mut self, index: usize, local: Id, history: Id, action: Id) -> u32 {
+    fn learn(&mut self, index: usize, local: Id, history: Id, action: Id, key: StepKey) -> u32 {
+        let is_alone = Arc::strong_count(&self.told) == 1;
+        let told = if is_alone { None } else { lock(&self.told).get(&key).cloned() };
+        let outcome = match told {
+            Some(outcome) => {
+                // It may be made of what is not known here yet.
+                self.catch_up();
+                outcome
+            }
+            None => {
+                let outcome = self.compute(index, local, history, action);
+                if !is_alone {
+                    lock(&self.told).insert(key, outcome.clone());
+                }
+                outcome
+            }
+        };
+        let at = match outcome {
+            None => IGNORED,
+            Some((outcome, sent)) => {
+                self.outcomes.push(Outcome { start: self.sent.len() as u32, ..outcome });
+                self.sent.extend_from_slice(&sent);
+                self.outcomes.len() as u32 - 1
+            }
+        };
+        self.steps.insert(key, at);
+        at
+    }
+
+    fn catch_up(&mut self) {
+        self.locals.catch_up();
+        self.histories.catch_up();
+        self.parcels.catch_up();
+        self.actions.catch_up();
+    }
+
+    /// What stateright makes of the step; `None` if it ignores it.
+    fn compute(&mut self, index: usize, local: Id, history: Id, action: Id) -> Option<Told> {
         let before = self.alone(index, local, history, action);
         let action = (**self.actions.get(action)).clone();
-        let after = match self.model.next_state(&before, action) {
-            Some(after) => after,
-            None => return IGNORED,
-        };
+        let after = self.model.next_state(&before, action)?;
         let new = self.intern_local(index, &after);
         let told = self.histories.intern(identity(&after.history), || after.history.clone());
         let change = (self.local_weight(index, new))
             .wrapping_sub(self.local_weight(index, local))
             .wrapping_add(self.history_weight(told))
             .wrapping_sub(self.history_weight(history));
-        let start = self.sent.len() as u32;
-        for parcel in self.sent_by(&before.network, &after.network) {
-            let id = self.intern_parcel(parcel);
-            self.sent.push(id);
-        }
-        let len = self.sent.len() as u32 - start;
-        self.outcomes.push(Outcome { local: new, history: told, change, start, len });
-        self.outcomes.len() as u32 - 1
+        let sent = self.sent_by(&before.network, &after.network);
+        let sent: Arc<[Id]> = sent.into_iter().map(|parcel| self.intern_parcel(parcel)).collect();
+        Some((Outcome { local: new, history: told, change, start: 0, len: sent.len() as u32 }, sent))
     }
 
     /// A state in which all but one actor are as the model's first state has them, and nothing but the message to be
@@ -632,15 +667,13 @@ where
             histories: self.histories.fork(),
             parcels: self.parcels.fork(),
             actions: self.actions.fork(),
+            told: Arc::clone(&self.told),
             ..Actors::new(Arc::clone(&self.model), self.rules.clone(), self.represent)
         }
     }
 
     fn begin(&mut self, _: u64) {
-        self.locals.catch_up();
-        self.histories.catch_up();
-        self.parcels.catch_up();
-        self.actions.catch_up();
+        self.catch_up();
     }
 
     fn memory(&self) -> usize {
