@@ -3,6 +3,8 @@
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::Scope;
 
+use super::sharing::look;
+
 /// Work that one thread does. It owns what it works on, and brings it back.
 pub(super) type Task<'env, T> = Box<dyn FnOnce() -> T + Send + 'env>;
 
@@ -62,19 +64,17 @@ impl<'env> Crew<'env> {
     }
 }
 
-/// Who waits looks so often before it sleeps: to be woken takes longer than most parts of a round.
+/// Most parts of a round are over before one has looked so often.
 const LOOK_COUNT: usize = 10_000;
 
 /// What comes next; `None` if nothing will.
 fn soon<T>(receiver: &Receiver<T>) -> Option<T> {
-    for _ in 0..LOOK_COUNT {
-        match receiver.try_recv() {
-            Ok(next) => return Some(next),
-            Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => std::hint::spin_loop(),
-        }
-    }
-    receiver.recv().ok()
+    let found = look(LOOK_COUNT, || match receiver.try_recv() {
+        Ok(next) => Some(Some(next)),
+        Err(TryRecvError::Disconnected) => Some(None),
+        Err(TryRecvError::Empty) => None,
+    });
+    found.unwrap_or_else(|| receiver.recv().ok())
 }
 
 #[cfg(test)]

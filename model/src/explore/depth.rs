@@ -5,12 +5,13 @@
 //! that several workers met is searched for again by one.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use super::Progress;
 use super::graph::{Edge, Graph};
 use super::level::Segment;
 use super::search::{Bad, Search, Worker};
+use super::sharing::{lock, look};
 use super::space::{Row, Space, Successors};
 use super::table::{Entered, ROOT, SHARD_COUNT, Shard, Table, shard_of};
 
@@ -18,7 +19,7 @@ use super::table::{Entered, ROOT, SHARD_COUNT, Shard, Table, shard_of};
 /// away then is soon worked off, and the two take turns.
 const STRIDE: usize = 1 << 8;
 
-/// Who has nothing to do looks so often for something before it sleeps: to be woken takes longer than most strides.
+/// Most strides are over before who has nothing to do has looked so often.
 const LOOK_COUNT: usize = 500;
 
 /// A table of so many states grows by several hands: all workers wait for it.
@@ -231,20 +232,16 @@ impl Shared {
                 heap.asleep -= 1;
             } else {
                 drop(heap);
-                self.look_around();
+                look(LOOK_COUNT, || self.has_news().then_some(()));
                 looked = true;
                 heap = lock(&self.heap);
             }
         }
     }
 
-    fn look_around(&self) {
-        for _ in 0..LOOK_COUNT {
-            if !self.hungry.load(Ordering::Relaxed) || self.over.load(Ordering::Relaxed) {
-                return;
-            }
-            std::hint::spin_loop();
-        }
+    /// Whether something was left for who has nothing to do, or the search is over.
+    fn has_news(&self) -> bool {
+        !self.hungry.load(Ordering::Relaxed) || self.over.load(Ordering::Relaxed)
     }
 
     fn finish(&self, why: Option<String>) {
@@ -320,8 +317,4 @@ impl Shared {
             own.into_iter().flatten().for_each(|shard| shard.grow());
         });
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -233,6 +233,8 @@ pub(super) struct Interned<P: Protocol> {
     told_decisions: Shared<P::Timer, Vec<u32>>,
     relevance_memo: Memo<P::Timer>,
     told_relevances: Shared<P::Timer, Relevance<Id>>,
+    /// What permutations make of blocks.
+    told_images: Shared<P::Timer, Vec<Id>>,
     relevances: Vec<Relevance<Id>>,
     offered: Vec<u32>,
     rearm_memo: FxHashMap<(Id, u32), Box<[Rearmed]>>,
@@ -387,6 +389,7 @@ impl<P: Protocol> Interned<P> {
             told_decisions: Shared::new(),
             relevance_memo: Memo::new(),
             told_relevances: Shared::new(),
+            told_images: Shared::new(),
             relevances: Vec::new(),
             offered: Vec::new(),
             rearm_memo: FxHashMap::default(),
@@ -421,6 +424,7 @@ impl<P: Protocol> Interned<P> {
         store.told_folds = self.told_folds.fork();
         store.told_decisions = self.told_decisions.fork();
         store.told_relevances = self.told_relevances.fork();
+        store.told_images = self.told_images.fork();
         store.may_cut = self.may_cut;
         store.life = self.life;
         store.register();
@@ -454,8 +458,14 @@ impl<P: Protocol> Interned<P> {
         found
     }
 
+    /// What permutations make of a block of the row being worked on, one after the other.
+    pub(super) fn learn_images(&mut self, block: Block, compute: impl FnOnce(&mut Self) -> Vec<Id>) -> Vec<Id> {
+        let depends = Dependencies { slots: block.slots().collect(), timers: None };
+        self.learn(block.start.into(), |store| &store.told_images, |store| (depends, compute(store))).1
+    }
+
     /// Learns what other workers' results are made of.
-    pub(super) fn catch_up_with_results(&mut self) {
+    fn catch_up_with_results(&mut self) {
         self.pool.catch_up();
         self.register();
         self.locals.catch_up();

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
 use super::checkpoint::{Reader, Writer};
+use super::sharing::lock;
 use crate::canonical::{Canonical, Encoder, Renaming, hash};
 use crate::name::{NodeId, TagSpace};
 use crate::time::Stamp;
@@ -276,21 +277,6 @@ impl Pool {
     pub(super) fn memory(&self) -> usize {
         self.byte_count + self.entries.len() * (size_of::<Entry>() + 60)
     }
-}
-
-/// What workers share is held for less time than it takes to fall asleep and be woken: so often who wants it looks first.
-const LOOK_COUNT: usize = 1000;
-
-/// A worker that panicked leaves what workers share whole: an entry is pushed last of all.
-pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    for _ in 0..LOOK_COUNT {
-        match shared.try_lock() {
-            Ok(guard) => return guard,
-            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
-        }
-    }
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Distinct components of one hash get neighbouring keys: names must never be confused, whatever the hash does.

@@ -1,10 +1,35 @@
 //! What the workers of a search compute for each other: who does not remember something asks the others, and computes it
 //! if none of them has.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::memo::{Dependencies, Memo};
-use super::pool::{Id, lock};
+use super::pool::Id;
+
+/// Looks up to `count` times for what others will soon have done: to fall asleep and be woken takes longer than most waits.
+pub(super) fn look<T>(count: usize, mut find: impl FnMut() -> Option<T>) -> Option<T> {
+    for _ in 0..count {
+        let found = find();
+        if found.is_some() {
+            return found;
+        }
+        std::hint::spin_loop();
+    }
+    None
+}
+
+/// What workers share is held for less time than so many looks take.
+const LOOK_COUNT: usize = 1000;
+
+/// A worker that panicked leaves what workers share whole: an entry is pushed last of all.
+pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    let free = look(LOOK_COUNT, || match shared.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    });
+    free.unwrap_or_else(|| shared.lock().unwrap_or_else(PoisonError::into_inner))
+}
 
 /// The results of one function, as all workers know it together. What they are made of means the same to all of them.
 pub(super) struct Shared<T, V>(Arc<Mutex<Told<T, V>>>);

@@ -11,7 +11,6 @@ use super::interned::Interned;
 use super::layout::Block;
 use super::memo::{Dependencies, Memo};
 use super::pool::{Id, Permuting, Pool};
-use super::sharing::Shared;
 use crate::canonical::Canonical;
 use crate::name::NodeId;
 use crate::protocol::Protocol;
@@ -24,7 +23,6 @@ pub(super) struct Symmetry {
     image_of: Vec<Option<Images>>,
     /// By the first slot of a block and what is in it: an index of `blocks`.
     block_memo: Memo<()>,
-    told_blocks: Shared<(), Vec<Id>>,
     blocks: Vec<Images>,
     cells: Vec<Id>,
     weights: Vec<u64>,
@@ -64,7 +62,6 @@ impl Symmetry {
             permutations,
             image_of: Vec::new(),
             block_memo: Memo::new(),
-            told_blocks: Shared::new(),
             blocks: Vec::new(),
             cells: Vec::new(),
             weights: Vec::new(),
@@ -75,7 +72,7 @@ impl Symmetry {
 
     /// Another worker's.
     pub(super) fn fork(&self) -> Self {
-        Symmetry { told_blocks: self.told_blocks.fork(), ..Self::by(self.permutations.clone()) }
+        Self::by(self.permutations.clone())
     }
 
     /// Whether no nodes can be interchanged.
@@ -200,21 +197,8 @@ impl Symmetry {
         compute: impl FnOnce(&[Vec<NodeId>], &mut Interned<P>) -> Vec<Id>,
     ) -> Images {
         let input = block.start.into();
-        let fixed = &store.work.fixed;
-        let told = self.told_blocks.ask(input, |at| fixed[usize::from(at)], |_, ()| false);
-        let (depends, cells) = match told {
-            Some(found) => {
-                store.catch_up_with_results();
-                found
-            }
-            None => {
-                let depends = Dependencies { slots: block.slots().collect(), timers: None };
-                let cells = compute(&self.permutations, store);
-                let fixed = &store.work.fixed;
-                self.told_blocks.tell(input, &depends, &cells, |at| fixed[usize::from(at)], |_, ()| false);
-                (depends, cells)
-            }
-        };
+        let cells = store.learn_images(block, |store| compute(&self.permutations, store));
+        let depends = Dependencies { slots: block.slots().collect(), timers: None };
         let images = self.keep(&cells, &store.pool);
         let fixed = &store.work.fixed;
         self.block_memo.insert(input, depends, self.blocks.len() as u32, |at| fixed[usize::from(at)], |_, ()| false);

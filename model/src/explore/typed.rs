@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
-use super::pool::lock;
+use super::sharing::lock;
 
 /// Distinct values, named in the order met: as one worker knows them. A name means the same to all workers.
 pub(super) struct Typed<T> {
