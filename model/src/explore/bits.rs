@@ -205,5 +205,7 @@ mod tests {
         let mut bits = Bits::new(1 << 20).unwrap();
         assert!((1..=4_000u64).all(|number| bits.insert(mix(number))));
         assert!(bits.odds() > 100_000_000);
+        assert!((1..=4_000u64).all(|number| bits.has(mix(number))));
+        assert!((4_001..=8_000u64).all(|number| !bits.has(mix(number))));
     }
 }

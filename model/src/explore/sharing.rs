@@ -1,5 +1,5 @@
 //! What the workers of a search compute for each other: who does not remember something asks the others, and computes it
-//! if none of them has.
+//! if none of them has. And how they wait for each other.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 

@@ -41,6 +41,11 @@ impl<S> Waiting<S> {
         lock(self.shard(key)).remove(&key).expect("the state waits")
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shards.iter().all(|shard| lock(&shard.0).is_empty())
+    }
+
     fn shard(&self, key: u64) -> &Mutex<FxHashMap<u64, S>> {
         // The map itself goes by other bits.
         &self.shards[(key >> 32) as usize % SHARD_COUNT].0
@@ -67,5 +72,6 @@ mod tests {
         assert!(keys.iter().all(|key| other.take(*key) == key.wrapping_add(1)));
         one.put(1, 7);
         assert_eq!(other.take(1), 7);
+        assert!(one.is_empty());
     }
 }

@@ -143,3 +143,24 @@ where
         self.waiting.memory()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use seedbed_model::explore::{Limits, Order, Strategy, search};
+    use seedbed_stateright_models::two_phase::TwoPhaseCommit;
+
+    use super::*;
+
+    #[test]
+    fn a_state_is_dropped_once_it_is_expanded() {
+        let bits = Order::BitState { mebibytes: 1 };
+        for (order, jobs) in [(Order::BreadthFirst, 1), (Order::BreadthFirst, 2), (Order::DepthFirst, 1), (bits, 1)] {
+            let model = TwoPhaseCommit { managers: 4, waits_for_all: true };
+            let limits = Limits { depth: None, states: u64::MAX };
+            let space = Whole::new(Arc::new(model), None);
+            let found = search(space, limits, &Strategy { order, jobs }, &mut |_| true).expect("it is searched");
+            assert_eq!((found.stats.unique, found.stats.total), (1_568, 8_258), "{order:?}");
+            assert!(found.spaces[0].waiting.is_empty(), "{order:?}");
+        }
+    }
+}
