@@ -37,7 +37,11 @@ pub fn summary(record: &CampaignRecord) -> String {
         ]);
     }
     let remarks: String = record.scenarios.iter().flat_map(remarks).collect();
-    let kinds: String = record.scenarios.iter().flat_map(|scenario| scenario.falls.iter().flat_map(kinds)).collect();
+    let kinds: String = record
+        .scenarios
+        .iter()
+        .flat_map(|scenario| scenario.falls.iter().flat_map(|fall| kinds(scenario, fall)))
+        .collect();
     let (figures, exercised) = match record.scenarios.as_slice() {
         [alone] => (statistics::text(alone), statistics::exercised(alone)),
         several => (several.iter().map(statistics::brief).collect(), String::new()),
@@ -52,7 +56,7 @@ pub fn summary(record: &CampaignRecord) -> String {
 }
 
 /// The falls of a property by what they have in common, where they are not all of one kind.
-fn kinds(fall: &Fall) -> Vec<String> {
+fn kinds(scenario: &ScenarioRecord, fall: &Fall) -> Vec<String> {
     if fall.groups.len() < 2 {
         return Vec::new();
     }
@@ -69,7 +73,7 @@ fn kinds(fall: &Fall) -> Vec<String> {
     let shown = fall.groups.iter().take(KIND_COUNT_MAX).map(line);
     let more = fall.groups.len().saturating_sub(KIND_COUNT_MAX);
     let rest = (more > 0).then(|| format!("  and {more} kinds more\n"));
-    let head = format!("{} fell in {} kinds:\n", fall.property, fall.groups.len());
+    let head = format!("{}: {} fell in {} kinds:\n", scenario.name, fall.property, fall.groups.len());
     std::iter::once(head).chain(shown).chain(rest).collect()
 }
 
@@ -200,7 +204,7 @@ mod tests {
 scenario                       seeds  runs  steps  messages  virtual    time  digest            result
 leasing/crash                  0..10    10  1,234       567  9,000 s  0.25 s  00000000000000aa  holds
 leasing/race without no-nonce  0..10    10  1,234       567  9,000 s  0.25 s  00000000000000aa  single-copy fell in 4 runs, first at seed 3
-single-copy fell in 2 kinds:
+leasing/race: single-copy fell in 2 kinds:
   3 runs: single-copy after a; first at seed 3, smallest at seed 5 with 9 steps
   1 run: single-copy after b; first at seed 3, smallest at seed 5 with 9 steps
 leasing/crash: never reached: renewal

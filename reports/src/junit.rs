@@ -47,8 +47,12 @@ fn seeds(scenario: &ScenarioRecord, block: &Block) -> TestCase {
     let status = match block.failed.as_slice() {
         [] => TestCaseStatus::success(),
         [(seed, property), ..] => {
-            let message =
-                format!("{property} fell in {} of {} runs, first at seed {seed}", block.failed.len(), block.runs);
+            let count = block.failed.iter().filter(|(_, other)| other == property).count();
+            let more = match block.failed.len() - count {
+                0 => String::new(),
+                others => format!("; others fell in {others}"),
+            };
+            let message = format!("{property} fell in {count} of {} runs, first at seed {seed}{more}", block.runs);
             failed(&message, &detail(scenario, property))
         }
     };

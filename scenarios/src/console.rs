@@ -134,7 +134,14 @@ fn probe_one(path: &Path) -> Result<(), BadInput> {
     }
     let part = part(&target);
     let probed = std::fs::write(&part, "").and_then(|()| std::fs::remove_file(&part));
-    probed.map_err(|error| BadInput::file(path.display().to_string(), format!("write the file: {error}")))
+    probed.map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> BadInput {
+    let folder = path.parent().filter(|folder| error.kind() == ErrorKind::NotFound && !folder.exists());
+    let why = folder
+        .map_or_else(|| error.to_string(), |folder| format!("there is no folder {}; make it first", folder.display()));
+    BadInput::file(path.display().to_string(), format!("write the file: {why}"))
 }
 
 /// Where a file is written before it is renamed.
@@ -150,8 +157,7 @@ pub(crate) fn part(path: &Path) -> PathBuf {
 /// # Errors
 /// If the folder does not exist, cannot be written or is full.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), BadInput> {
-    let refused =
-        |error: std::io::Error| BadInput::file(path.display().to_string(), format!("write the file: {error}"));
+    let refused = |error: std::io::Error| unwritten(path, &error);
     let target = target(path);
     if is_stream(&target) {
         let opened = File::options().write(true).open(&target);
@@ -218,7 +224,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
         let refused = write_file(&folder.join("none/result.json"), "x").unwrap_err().to_string();
-        assert!(refused.contains("none/result.json: write the file: "), "{refused}");
+        assert!(refused.contains("none/result.json: write the file: there is no folder "), "{refused}");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

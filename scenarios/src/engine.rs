@@ -28,7 +28,7 @@ impl Engine {
             (Engine::Stateright, Strategy { jobs: 2.., .. }) => {
                 "not at all: stateright's threads race; --jobs 1 finds the shortest"
             }
-            _ => "shortest: the exploration is breadth first",
+            _ => "shortest within the bound and its ticks: the exploration is breadth first",
         }
     }
 }

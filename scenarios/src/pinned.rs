@@ -15,6 +15,8 @@ pub(crate) struct Again {
     does: Vec<String>,
     digest: u64,
     violations: Vec<String>,
+    /// In which steps.
+    pub(crate) fell_in: Vec<u64>,
     drift: Option<(usize, String)>,
 }
 
@@ -70,15 +72,22 @@ pub(crate) fn again(face: &dyn Face, setup: &Setup, pin: &Pin) -> Result<Again, 
 fn by_name(face: &dyn Face, setup: &Setup, script: &PinnedScript) -> Result<Again, String> {
     let exact = face.replay(setup, script)?;
     let (replayed, does) = (exact.replayed, exact.does.iter().map(|done| done.join("; ")).collect());
-    let violations = replayed.violations.into_iter().map(|violation| violation.property).collect();
-    Ok(Again { trace: replayed.trace, does, digest: replayed.digest, violations, drift: replayed.drift })
+    let violations: Vec<String> = replayed.violations.into_iter().map(|violation| violation.property).collect();
+    let fell_in = last_step(&replayed.trace, !violations.is_empty());
+    Ok(Again { trace: replayed.trace, does, digest: replayed.digest, violations, fell_in, drift: replayed.drift })
+}
+
+/// The last step, by its number, if something `fell`: a script ends there.
+pub(crate) fn last_step(trace: &[TraceStep], fell: bool) -> Vec<u64> {
+    trace.last().filter(|_| fell).map(|step| step.step).into_iter().collect()
 }
 
 fn by_seed(face: &dyn Face, setup: &Setup, seeded: &Seeded) -> Result<Again, String> {
     let traced = face.trace(setup, &seeded.settings, seeded.seed, None)?;
     let violations = traced.run.violations.iter().map(|found| found.violation.property.clone()).collect();
+    let fell_in = traced.run.violations.iter().map(|found| found.step).collect();
     let does = traced.trace.iter().map(pin::words).collect();
-    Ok(Again { trace: traced.trace, does, digest: traced.run.digest, violations, drift: None })
+    Ok(Again { trace: traced.trace, does, digest: traced.run.digest, violations, fell_in, drift: None })
 }
 
 /// Says 'same', 'drifted at step k', or 'gone'; of a bug that is fixed 'holds', or that it is back.

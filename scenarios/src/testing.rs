@@ -12,6 +12,8 @@
 //!     seedbed::testing::check(&registry(), "echo");
 //! }
 //! ```
+//!
+//! The lines to paste begin with what [`Registry::command`] was told: how the command with these protocols is called.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -41,7 +43,7 @@ pub fn run(registry: &Registry, scenario: &str, seeds: Range<u64>) {
     expect(registry, &["run", scenario, "--seeds", &seeds]);
 }
 
-/// Explores a protocol at every bound of its `check.toml`.
+/// Explores a protocol at every bound of its `check.toml` that is not long.
 ///
 /// # Panics
 /// If a verdict is not as expected, with the counterexample.

@@ -88,6 +88,11 @@ pub(crate) struct Args {
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     probe([&args.json, &args.trace])?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
+    if let Some((protocol, bound)) = args.protocol.split_once('/')
+        && registry.names().contains(&protocol)
+    {
+        return Err(BadInput::flag(format!("{}: a bound is named by --bound name={bound}", args.protocol)));
+    }
     let entry = registry.entry(&args.protocol)?;
     let face = entry.face.as_ref();
     let mutants = args.variation.mutants_of(face)?;

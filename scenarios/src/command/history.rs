@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// What the clients' object is: register, cas-register, multi-register, key-value, soft-key-value, lock,
-    /// lease-table, queue, priority-queue, set, counter, log
+    /// lease-table, consensus, queue, priority-queue, set, counter, log
     #[arg(long, value_name = "NAME")]
     spec: String,
     /// The object's value at first, as EDN: `nil`, `0`, `"text"` [default: nil for registers, "" for key-value]

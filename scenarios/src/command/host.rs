@@ -25,7 +25,7 @@ pub(crate) fn run(verb: &str, args: &Args) -> Result<u8, BadInput> {
     let status = ended.map_err(|why| {
         BadInput::flag(format!(
             "{verb}: {PROGRAM} lies neither beside this program nor on the path ({why}); \
-             `cargo install --path sim/host` puts it there"
+             `cargo install --path sim/host` puts it there, and in its repository `cargo host {verb}` runs it"
         ))
     })?;
     // A host that was killed has no code: what came of it is not known.

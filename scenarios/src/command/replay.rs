@@ -157,7 +157,8 @@ fn replay_seed(registry: &Registry, args: &Args, seed: Seed, console: &mut Conso
     let scenario = args.planned.apply(face, args.variation.apply(face, scenario)?)?;
     let traced = traced(face, &scenario, seed)?;
     let described = face.describe(&scenario.setup).map_err(|why| BadInput::file(&scenario.name, why))?;
-    show(args, &described.nodes, &traced.trace, console)?;
+    let fell: Vec<u64> = traced.run.violations.iter().map(|found| found.step).collect();
+    show(args, &described.nodes, &traced.trace, &fell, console)?;
     if let Some(path) = &args.trace {
         write_file(path, &pin(face, &scenario, seed, &args.work.revision)?.text()?)?;
     }
@@ -188,14 +189,22 @@ pub(crate) fn write_history(face: &dyn Face, scenario: &Scenario, seed: Seed, pa
     file.finish()
 }
 
-fn show(args: &Args, nodes: &[String], steps: &[TraceStep], console: &mut Console<'_>) -> Result<(), BadInput> {
+/// Shows the steps up to where they are asked for; those in which something fell are marked in pictures.
+fn show(
+    args: &Args,
+    nodes: &[String],
+    steps: &[TraceStep],
+    fell: &[u64],
+    console: &mut Console<'_>,
+) -> Result<(), BadInput> {
     let until = args.until.map_or(u64::MAX, |until| until.0);
     let steps: Vec<TraceStep> = steps.iter().take_while(|step| step.at_ns <= until).cloned().collect();
     let title = match args.seed {
         Some(seed) => format!("{}, seed {seed}", args.what),
         None => args.what.clone(),
     };
-    console.say(&args.format.told(&Picture { title: &title, names: nodes, steps: &steps, culprits: &[] }))
+    let culprits: Vec<bool> = steps.iter().map(|step| fell.contains(&step.step)).collect();
+    console.say(&args.format.told(&Picture { title: &title, names: nodes, steps: &steps, culprits: &culprits }))
 }
 
 /// A run's plan as a file that `--plan` reads.
@@ -343,8 +352,8 @@ fn replay_cluster(registry: &Registry, args: &Args, console: &mut Console<'_>) -
         face.join(&setup, &taped::tapes(folder)?).map_err(|why| BadInput::flag(format!("{}: {why}", args.what)))?;
     // Time passes before every step of real clocks, as the column of times shows.
     let steps: Vec<TraceStep> = joined.replayed.trace.iter().filter(|step| step.kind != "elapse").cloned().collect();
-    show(args, &described.nodes, &steps, console)?;
     let fell = joined.replayed.violations.first();
+    show(args, &described.nodes, &steps, &pinned::last_step(&steps, fell.is_some()), console)?;
     if let Some(path) = &args.trace {
         let pin = Pin {
             format: FORMAT,
@@ -393,7 +402,7 @@ fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Re
         }
     };
     let again = pinned::again(face, &setup, &pin).map_err(|why| source.whole(why))?;
-    show(args, &described.nodes, &again.trace, console)?;
+    show(args, &described.nodes, &again.trace, &again.fell_in, console)?;
     let verdict = pinned::compare(&pin, &again);
     // The steps alone in JSON: whoever reads that has the exit code.
     if args.format == Format::Text {

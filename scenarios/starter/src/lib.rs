@@ -1,6 +1,6 @@
 //! The starter: a protocol of one's own, from nothing to a checked property.
 //!
-//! Copy this crate, and change it. It has everything that a protocol needs, once:
+//! Copy this crate, and change it; its `Cargo.toml` says what to write there elsewhere. It has everything that a protocol needs, once:
 //!
 //! - a protocol: an attendant lets cars park, one at a time ([`Parking`]);
 //! - a property that must hold, and goals that must be reached ([`Protocol::properties`]);
@@ -209,5 +209,6 @@ impl Family for Parking {
 
 /// What the command and the tests know: this protocol, with its files.
 pub fn registry() -> Registry {
-    Registry::new().with::<Parking>(seedbed::files!("../scenarios/parking", check, ["busy"]))
+    let registry = Registry::new().command("cargo run --package seedbed-starter --");
+    registry.with::<Parking>(seedbed::files!("../scenarios/parking", check, ["busy"]))
 }
