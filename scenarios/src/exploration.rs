@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use seedbed_model::explore::{Aids, Bounds, Frontier, Kept, Progress, Strategy, Verdict};
+use seedbed_model::explore::{Aids, Bounds, Frontier, Kept, Order, Progress, Strategy, Verdict};
 use seedbed_model::record::{BoundRecord, Failure};
 use seedbed_model::{Kind, Span};
 use seedbed_reports::number;
@@ -127,7 +127,8 @@ impl Exploration<'_> {
         let mut before = keeper.kept()?;
         let file = keeper.path().display().to_string();
         let resume = before.as_mut().map(|file| file as &mut dyn std::io::Read);
-        let is_resumed = resume.is_some();
+        // In another order nothing is wrong with what was kept.
+        let is_resumed = resume.is_some() && self.strategy.order == Order::BreadthFirst;
         let kept = Some(Kept { subject: &subject, resume, keeper: &mut keeper });
         run(Aids { kept, frontier }).map_err(|why| match is_resumed {
             true => BadInput::file(file, format!("{why}; remove the file to begin anew")),

@@ -73,6 +73,9 @@ fn below(rng: &mut ChaCha8Rng, count: u32) -> u32 {
     ((u64::from(rng.next_u32()) * u64::from(count)) >> 32) as u32
 }
 
+/// A walk looks up from its steps after so many.
+const STRIDE: u32 = 1 << 12;
+
 struct Sampler<P: Protocol> {
     walker: Walker<P>,
     seen: Table,
@@ -99,7 +102,14 @@ pub(super) fn explore<P: Protocol>(
     let mut done = 0;
     let mut why = None;
     while done < walks.count && found.is_none() {
-        found = sampler.walk(walks, done, &mut stats);
+        let left = walks.count - done;
+        let mut goes_on = |stats: &Stats| {
+            watch(Progress { unique: stats.unique, total: stats.total, depth: 0, left }) || {
+                why = Some("the budget ran out".to_owned());
+                false
+            }
+        };
+        found = sampler.walk(walks, done, &mut stats, &mut goes_on);
         done += 1;
         stats.walks = done;
         if let Some(misfit) = &sampler.walker.store.misfit {
@@ -111,7 +121,7 @@ pub(super) fn explore<P: Protocol>(
             why = Some(format!("the bound of {} states ran out", bounds.states));
             break;
         }
-        if done.is_multiple_of(64) && !watch(progress) {
+        if why.is_some() || done.is_multiple_of(64) && !watch(progress) {
             why = Some("the budget ran out".to_owned());
             break;
         }
@@ -128,8 +138,14 @@ pub(super) fn explore<P: Protocol>(
 }
 
 impl<P: Protocol> Sampler<P> {
-    /// One walk: what fell on it, and the way there.
-    fn walk(&mut self, walks: &Walks, number: u64, stats: &mut Stats) -> Option<(Violation, Script<P>)> {
+    /// One walk, as long as it `goes_on`: what fell on it, and the way there.
+    fn walk(
+        &mut self,
+        walks: &Walks,
+        number: u64,
+        stats: &mut Stats,
+        goes_on: &mut dyn FnMut(&Stats) -> bool,
+    ) -> Option<(Violation, Script<P>)> {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&walks.seed.to_le_bytes());
         key[8..16].copy_from_slice(&number.to_le_bytes());
@@ -147,6 +163,9 @@ impl<P: Protocol> Sampler<P> {
         let mut row = initial.row;
         let mut elapsed = Span::ZERO;
         for step in 0..walks.steps {
+            if step % STRIDE == STRIDE - 1 && !goes_on(stats) {
+                return None;
+            }
             self.walker.store.reset(&row);
             let mut picks = std::mem::take(&mut self.picks);
             self.walker.options(&mut picks);

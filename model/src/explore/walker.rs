@@ -168,7 +168,7 @@ impl<P: Protocol> Walker<P> {
             None => initial(protocol, &bounds, names)?,
             Some(moment) => initial_at(protocol, &bounds, names, moment)?,
         };
-        let symmetry = if bounds.symmetry { Symmetry::of(protocol) } else { Symmetry::none() };
+        let symmetry = if bounds.symmetry { Symmetry::of(protocol)? } else { Symmetry::none() };
         let cells = Cells::of(&store, &initial);
         Ok(Walker {
             has_faults: bounds.has_faults(),

@@ -47,6 +47,13 @@ fn walks_that_find_nothing_say_how_many_there_were() {
 }
 
 #[test]
+fn the_budget_ends_a_walk_that_would_hardly_end() {
+    let (code, said) = check("echo --bound name=crash --order walks --walks 1 --walk-steps 4294967295 --budget 1s");
+    assert_eq!(code, 15, "{said}");
+    assert!(said.contains("unknown: the budget ran out"), "{said}");
+}
+
+#[test]
 fn what_is_owed_for_ever_is_shown_as_steps_that_repeat() {
     let (code, said) = check("echo --bound name=fair --mutant no-retry");
     assert_eq!(code, 11, "{said}");
