@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! The lines to paste begin with what [`Registry::command`] was told: how the command with these protocols is called.
+//! The lines to paste begin with what [`Registry::command`] was told, or else with `cargo run --`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -62,7 +62,8 @@ pub fn mutants(registry: &Registry, protocol: &str) {
 /// What a command says and its exit code: the arguments come after the command's name.
 pub fn command(registry: &Registry, arguments: &[&str]) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let arguments = std::iter::once("seedbed").chain(arguments.iter().copied()).map(Into::into);
+    let called = registry.command_line("cargo run --");
+    let arguments = std::iter::once(&*called).chain(arguments.iter().copied()).map(Into::into);
     let code = crate::run(registry, arguments, &mut out, &mut err, false);
     out.append(&mut err);
     (code, String::from_utf8_lossy(&out).into_owned())

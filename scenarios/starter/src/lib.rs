@@ -209,6 +209,5 @@ impl Family for Parking {
 
 /// What the command and the tests know: this protocol, with its files.
 pub fn registry() -> Registry {
-    let registry = Registry::new().command("cargo run --package seedbed-starter --");
-    registry.with::<Parking>(seedbed::files!("../scenarios/parking", check, ["busy"]))
+    Registry::new().with::<Parking>(seedbed::files!("../scenarios/parking", check, ["busy"]))
 }

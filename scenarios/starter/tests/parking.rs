@@ -20,7 +20,7 @@ fn the_mutant_is_killed() {
 }
 
 #[test]
-#[should_panic(expected = "replay parking/busy --seed")]
+#[should_panic(expected = "cargo run -- replay parking/busy --seed")]
 fn a_failure_in_a_test_ends_in_a_line_to_paste() {
     let (code, said) = seedbed::testing::command(&registry(), &["run", "parking", "--mutant", "no-look"]);
     assert_eq!(code, 0, "{said}");
