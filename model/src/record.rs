@@ -344,8 +344,8 @@ pub struct CheckRecord {
     pub unique: u64,
     /// Transitions, the sum.
     pub total: u64,
-    /// The largest depth.
-    pub depth: u32,
+    /// The largest depth; `None` if none is known.
+    pub depth: Option<u32>,
     /// Whether every bound was exhausted.
     pub exhausted: bool,
     /// Wall-clock time [s].
@@ -385,8 +385,8 @@ pub struct BoundRecord {
     pub unique: u64,
     /// Transitions.
     pub total: u64,
-    /// Steps from the start to the furthest state.
-    pub depth: u32,
+    /// Steps from the start to the furthest state; `None` depth first, where it is not known.
+    pub depth: Option<u32>,
     /// Whether every state within the bounds was seen.
     pub exhausted: bool,
     /// Whether a bound on tags or depth cut states off.

@@ -84,11 +84,11 @@ fn states(record: &BoundRecord) -> String {
         0 => "memory not measured".to_owned(),
         bytes => format!("{bytes} bytes a state"),
     };
+    let depth = record.depth.map(|depth| format!(", depth {depth}")).unwrap_or_default();
     format!(
-        "{} unique, {} total, depth {}, {end}; {}, {memory}",
+        "{} unique, {} total{depth}, {end}; {}, {memory}",
         number::grouped(record.unique),
         number::grouped(record.total),
-        record.depth,
         number::elapsed(record.seconds),
     )
 }
@@ -119,7 +119,7 @@ pub fn summary(record: &CheckRecord) -> String {
             bound.name.clone(),
             number::grouped(bound.unique),
             number::grouped(bound.total),
-            bound.depth.to_string(),
+            bound.depth.map_or_else(|| "-".to_owned(), |depth| depth.to_string()),
             number::elapsed(bound.seconds),
             short(bound),
         ]);
@@ -159,7 +159,7 @@ mod tests {
             verdict: "holds".into(),
             unique: 12_345,
             total: 67_890,
-            depth: 17,
+            depth: Some(17),
             exhausted: true,
             seconds: 1.5,
             bytes_per_state: 96,

@@ -32,19 +32,35 @@ impl Checkpoint {
     /// What was kept before, if anything was.
     ///
     /// # Errors
-    /// If it is there and cannot be read.
+    /// If it is there and cannot be read, or is no file.
     pub(crate) fn kept(&self) -> Result<Option<BufReader<File>>, BadInput> {
-        match File::open(&self.path) {
-            Ok(file) => Ok(Some(BufReader::new(file))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(BadInput::file(self.path.display().to_string(), format!("read the checkpoint: {error}"))),
+        if !is_kept(&self.path)? {
+            return Ok(None);
         }
+        let file = File::open(&self.path).map_err(|error| {
+            BadInput::file(self.path.display().to_string(), format!("read the checkpoint: {error}"))
+        })?;
+        Ok(Some(BufReader::new(file)))
     }
 
     /// Forgets it: the check has ended.
     pub(crate) fn remove(&self) {
         // One that stays is taken up by the next check of the same, which then ends at once.
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Whether a checkpoint is there. A pipe is not opened to find out: that would wait for whoever writes to it.
+///
+/// # Errors
+/// If something else is there.
+pub(crate) fn is_kept(path: &Path) -> Result<bool, BadInput> {
+    let refused = |why: String| BadInput::file(path.display().to_string(), format!("read the checkpoint: {why}"));
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() => Ok(true),
+        Ok(_) => Err(refused("it is no file; move it away, and the search is kept there".to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(refused(error.to_string())),
     }
 }
 

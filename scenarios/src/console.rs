@@ -105,14 +105,25 @@ impl Drop for Meter {
 }
 
 /// Makes sure that results can be written there, each to a place of its own, before the work that they are the result of.
+/// `inputs` are what the command reads, files or not.
 ///
 /// # Errors
-/// If a folder does not exist or cannot be written, a path is a folder, or two of them lead to one file.
-pub(crate) fn probe<'p>(paths: impl IntoIterator<Item = &'p Option<PathBuf>>) -> Result<(), BadInput> {
+/// If a folder does not exist or cannot be written, a path is a folder, two of them lead to one file, or one to an input.
+pub(crate) fn probe<'p, 'i>(
+    inputs: impl IntoIterator<Item = &'i Path>,
+    paths: impl IntoIterator<Item = &'p Option<PathBuf>>,
+) -> Result<(), BadInput> {
+    let inputs: Vec<PathBuf> = inputs.into_iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
     let mut targets: Vec<PathBuf> = Vec::new();
     for path in paths.into_iter().flatten() {
         probe_one(path)?;
         let target = target(path);
+        if inputs.contains(&target) && !is_stream(&target) {
+            return Err(BadInput::file(
+                path.display().to_string(),
+                "this file is read, and a result would replace it; name another for the result",
+            ));
+        }
         if targets.contains(&target) && !is_stream(&target) {
             return Err(BadInput::file(
                 path.display().to_string(),
@@ -208,9 +219,27 @@ mod tests {
         let device = folder.join("device");
         let _ = std::fs::remove_file(&device);
         std::os::unix::fs::symlink("/dev/null", &device).unwrap();
-        probe([&Some(device.clone())]).unwrap();
+        probe([], [&Some(device.clone())]).unwrap();
         write_file(&device, "x").unwrap();
         assert!(is_stream(Path::new("/dev/null")) && device.is_symlink());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_result_replaces_what_is_read_by_whatever_name() {
+        let folder = std::env::temp_dir().join(format!("seedbed-inputs-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (read, link) = (folder.join("read.json"), folder.join("link.json"));
+        std::fs::write(&read, "kept").unwrap();
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(&read, &link).unwrap();
+        for result in [&read, &link] {
+            let refused = probe([read.as_path()], [&Some(result.clone())]).unwrap_err().to_string();
+            assert!(refused.contains("a result would replace it"), "{refused}");
+        }
+        probe([read.as_path(), Path::new("echo/lossy")], [&Some(folder.join("other.json"))]).unwrap();
+        assert_eq!(std::fs::read_to_string(&read).unwrap(), "kept");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -293,6 +293,9 @@ fn unlike(explored: &Explored) -> Option<String> {
 
 fn show(meter: &Meter, progress: Progress) {
     meter.at(progress.unique);
-    let (depth, left) = (progress.depth, number::grouped(progress.left));
-    meter.note(format!("states, depth {depth}, {left} left there, {} transitions", number::grouped(progress.total)));
+    let (left, total) = (number::grouped(progress.left), number::grouped(progress.total));
+    meter.note(match progress.depth {
+        Some(depth) => format!("states, depth {depth}, {left} left there, {total} transitions"),
+        None => format!("states, {left} left, {total} transitions"),
+    });
 }

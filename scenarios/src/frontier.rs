@@ -1,4 +1,4 @@
-//! A frontier on disk: two files that a search fills and reads in turn, gone when it ends.
+//! A frontier on disk: two files that a search fills and reads in turn, gone when it ends, however it does.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -38,6 +38,9 @@ impl DiskShelf {
             let path = folder.join(format!("{protocol}-{bound}-{number}.frontier"));
             let made = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path);
             let file = BufWriter::new(made.map_err(|error| refused(&path, error))?);
+            // Where the system lets an open file lose its name, no signal leaves it behind, and another command in this
+            // folder gets its own.
+            let _ = std::fs::remove_file(&path);
             Ok(Side { path, file, end: 0 })
         };
         Ok(DiskShelf { files: [side(1)?, side(2)?], filling: 0 })

@@ -7,6 +7,7 @@ use seedbed_model::Span;
 use seedbed_model::record::{CampaignRecord, Header, ScenarioRecord, merged};
 use seedbed_reports::json;
 
+use crate::checkpoint::is_kept;
 use crate::console::write_file;
 use crate::exit::BadInput;
 use crate::folder::Folder;
@@ -85,13 +86,13 @@ impl Kept {
     /// What was kept before, if anything was.
     ///
     /// # Errors
-    /// If it is there and cannot be read, or is of another revision or scenario.
+    /// If it is there and cannot be read, is no file, or is of another revision or scenario.
     pub(crate) fn read(&mut self) -> Result<Option<ScenarioRecord>, BadInput> {
-        if !self.path.exists() {
+        if !is_kept(&self.path)? {
             return Ok(None);
         }
-        let kept = results::read(&self.path)?;
         let refused = |why: &str| BadInput::flag(format!("--checkpoint: {why}; remove the file to begin anew"));
+        let kept = results::read(&self.path).map_err(|error| refused(&error.to_string()))?;
         let mut blank = self.blank.clone();
         let name = self.path.display().to_string();
         // Without a demand, the whole is what was done.

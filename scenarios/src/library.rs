@@ -191,11 +191,20 @@ fn stem(path: &Path) -> String {
 }
 
 /// A file's text.
+///
+/// # Errors
+/// If it cannot be read, or at the first place that is not UTF-8.
 pub(crate) fn read(path: &Path) -> Result<Source, BadInput> {
     let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| BadInput::file(&name, format!("read the file: {error}")))?;
-    Ok(Source { name, text })
+    let bytes = std::fs::read(path).map_err(|error| BadInput::file(&name, format!("read the file: {error}")))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Source { name, text }),
+        Err(error) => {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let before = Source { name, text: String::from_utf8_lossy(valid).into_owned() };
+            Err(before.at(valid.len()..valid.len(), "the file is not UTF-8"))
+        }
+    }
 }
 
 fn scenario(face: &dyn Face, name: &str, source: &Source) -> Result<Scenario, BadInput> {

@@ -66,7 +66,9 @@ fn with(table: &Table, change: &Override, check: &dyn Fn(&Table) -> Result<(), S
             Err(why) => first_error = first_error.or(Some(why)),
         }
     }
-    Err(first_error.unwrap_or_default())
+    // TOML has no such number, and what reads as none is a string.
+    let is_beyond = change.value.parse::<i128>().is_ok() && change.value.parse::<i64>().is_err();
+    Err(if is_beyond { "a whole number has at most 64 bits".to_owned() } else { first_error.unwrap_or_default() })
 }
 
 /// The parameter that tells a protocol's forms apart, where it has several.
@@ -142,6 +144,8 @@ mod tests {
     #[test]
     fn the_flag_that_makes_no_sense_is_named() {
         assert_eq!(set("owners=x").unwrap_err().to_string(), "-p owners=x: no");
+        let beyond = set("owners=9999999999999999999").unwrap_err().to_string();
+        assert_eq!(beyond, "-p owners=9999999999999999999: a whole number has at most 64 bits");
         assert_eq!(set("color=1").unwrap_err().to_string(), "-p color=1: no");
     }
 

@@ -105,6 +105,10 @@ impl Pin {
         if let Some(format) = format.filter(|format| *format != i64::from(FORMAT)) {
             return Err(source.whole(format!("format {format} is not this version's, {FORMAT}; pin the run again")));
         }
+        if !table.contains_key("format") {
+            let advice = "no pinned run: it has no `format`; a scenario is named as protocol/scenario, with --seed N";
+            return Err(source.whole(advice));
+        }
         let pin: Pin = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
         if pin.script.is_some() == pin.seeded.is_some() {
             return Err(source.whole("a pin holds either a [script] or a [seeded] run"));

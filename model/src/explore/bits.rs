@@ -180,7 +180,7 @@ impl<S: Space> Dive<S> {
         if unique > limits.states {
             return Some(format!("the bound of {} states ran out", limits.states));
         }
-        let progress = Progress { unique, total, depth: self.frames.len() as u32, left: self.stack.len() as u64 };
+        let progress = Progress { unique, total, depth: Some(self.frames.len() as u32), left: self.stack.len() as u64 };
         let goes_on = !unique.is_multiple_of(STRIDE) || watch(progress);
         (!goes_on).then(|| "the budget ran out".to_owned())
     }

@@ -122,6 +122,7 @@ impl<'env, S: Space + 'env> Search<S> {
         if let Some(Kept { subject, resume: Some(from), .. }) = &mut aids.kept {
             (level, next) = self.load(subject, *from)?;
         }
+        let mut depth = *self.stats.depth.get_or_insert(0);
         loop {
             if self.bad.is_some() {
                 return Ok(());
@@ -131,7 +132,7 @@ impl<'env, S: Space + 'env> Search<S> {
                 self.stats.exhausted = true;
                 return Ok(());
             }
-            if !level.is_empty() && self.limits.depth.is_some_and(|depth| self.stats.depth >= depth) {
+            if !level.is_empty() && self.limits.depth.is_some_and(|most| depth >= most) {
                 self.stats.cut = true;
                 self.stats.exhausted = true;
                 return self.leave_open(&level, aids.frontier.as_mut());
@@ -140,7 +141,8 @@ impl<'env, S: Space + 'env> Search<S> {
                 return Ok(());
             }
             if !next.is_empty() {
-                self.stats.depth += 1;
+                depth += 1;
+                self.stats.depth = Some(depth);
             }
             level = std::mem::take(&mut next);
             if let Some(frontier) = &mut aids.frontier {

@@ -71,7 +71,6 @@ impl Out<'_> {
 pub(super) struct In<'r> {
     from: &'r mut dyn Read,
     sum: Xxh3,
-    at: u64,
 }
 
 /// No more is set aside for a list before its items are read.
@@ -80,11 +79,11 @@ const TRUSTED: usize = 1 << 16;
 impl In<'_> {
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N], String> {
         let mut bytes = [0; N];
-        self.from
-            .read_exact(&mut bytes)
-            .map_err(|_| format!("it ends at byte {}, in the middle of the search", self.at))?;
+        self.from.read_exact(&mut bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => "it ends in the middle of the search: it is damaged".to_owned(),
+            _ => error.to_string(),
+        })?;
         self.sum.update(&bytes);
-        self.at += N as u64;
         Ok(bytes)
     }
 
@@ -135,7 +134,7 @@ impl<S: Space> Search<S> {
         let spaces: Vec<&S> = self.workers.iter().map(|worker| &worker.space).collect();
         S::save(&spaces, &mut Writer(&mut out))?;
         let stats = &self.stats;
-        for number in [self.moment, stats.total, stats.depth.into(), stats.cut.into(), stats.bytes] {
+        for number in [self.moment, stats.total, stats.depth.unwrap_or(0).into(), stats.cut.into(), stats.bytes] {
             out.number(number)?;
         }
         for shard in &self.table.shards {
@@ -157,7 +156,7 @@ impl<S: Space> Search<S> {
 
     /// Reads a search back: what waits of the level, and what was found of the next.
     pub(super) fn load(&mut self, subject: &str, from: &mut dyn Read) -> Result<(Level, Level), String> {
-        let mut input = In { from, sum: Xxh3::new(), at: 0 };
+        let mut input = In { from, sum: Xxh3::new() };
         let mut magic = Vec::new();
         for _ in MAGIC {
             magic.extend(input.bytes::<1>().map_err(|_| "it is no checkpoint: it is too short".to_owned())?);
@@ -173,7 +172,7 @@ impl<S: Space> Search<S> {
         self.workers[0].space.load(&mut Reader(&mut input))?;
         self.moment = input.number()?;
         self.stats.total = input.number()?;
-        self.stats.depth = input.number()? as u32;
+        self.stats.depth = Some(input.number()? as u32);
         self.stats.cut = input.number()? != 0;
         self.stats.bytes = input.number()?;
         self.table = load_table(&mut input)?;
@@ -192,7 +191,7 @@ impl<S: Space> Search<S> {
         }
         let ends = input.from.read(&mut [0]).is_ok_and(|more| more == 0);
         if !ends {
-            return Err(format!("it goes on behind the search, from byte {} on: it is damaged", input.at));
+            return Err("it goes on behind the search: it is damaged".into());
         }
         let forks: Vec<S> = (1..self.workers.len()).map(|_| self.workers[0].space.fork()).collect();
         self.workers.truncate(1);

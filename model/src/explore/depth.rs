@@ -181,7 +181,7 @@ impl<S: Space> Worker<S> {
         if unique > shared.states_max {
             shared.finish(Some(format!("the bound of {} states ran out", shared.states_max)));
         }
-        if !watch(Progress { unique, total, depth: 0, left: stack.len() as u64 }) {
+        if !watch(Progress { unique, total, depth: None, left: stack.len() as u64 }) {
             shared.finish(Some("the budget ran out".to_owned()));
         }
         let mut heap = lock(&shared.heap);

@@ -92,8 +92,8 @@ pub struct Stats {
     pub unique: u64,
     /// Transitions to states within the bounds.
     pub total: u64,
-    /// Steps from the start to the furthest state.
-    pub depth: u32,
+    /// Steps from the start to the furthest state; `None` depth first, where a state may be met on a long way first.
+    pub depth: Option<u32>,
     /// Whether every state within the bounds was seen.
     pub exhausted: bool,
     /// Whether the bound on tags or on depth cut states off.
@@ -125,8 +125,8 @@ pub struct Progress {
     pub unique: u64,
     /// Transitions so far.
     pub total: u64,
-    /// The level being expanded.
-    pub depth: u32,
+    /// The level being expanded, where there are levels.
+    pub depth: Option<u32>,
     /// States of the level still to be expanded.
     pub left: u64,
 }

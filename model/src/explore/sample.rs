@@ -104,7 +104,7 @@ pub(super) fn explore<P: Protocol>(
     while done < walks.count && found.is_none() {
         let left = walks.count - done;
         let mut goes_on = |stats: &Stats| {
-            watch(Progress { unique: stats.unique, total: stats.total, depth: 0, left }) || {
+            watch(Progress { unique: stats.unique, total: stats.total, depth: None, left }) || {
                 why = Some("the budget ran out".to_owned());
                 false
             }
@@ -116,7 +116,7 @@ pub(super) fn explore<P: Protocol>(
             return Err(misfit.clone());
         }
         stats.unique = sampler.seen.len() as u64;
-        let progress = Progress { unique: stats.unique, total: stats.total, depth: 0, left: walks.count - done };
+        let progress = Progress { unique: stats.unique, total: stats.total, depth: None, left: walks.count - done };
         if stats.unique > bounds.states {
             why = Some(format!("the bound of {} states ran out", bounds.states));
             break;
@@ -177,7 +177,7 @@ impl<P: Protocol> Sampler<P> {
             self.walker.store.odometer.scramble(rng.next_u64());
             self.walker.take(&pick);
             stats.total += 1;
-            stats.depth = stats.depth.max(step + 1);
+            stats.depth = stats.depth.max(Some(step + 1));
             script.steps.extend(self.walker.script_steps(named, elapsed));
             if let Choice::Elapse(span) = pick {
                 elapsed = elapsed + span;

@@ -98,7 +98,7 @@ fn finish(
     let stats = Stats {
         unique: checker.unique_state_count() as u64,
         total: checker.state_count() as u64,
-        depth,
+        depth: Some(depth),
         exhausted: path.is_none() && stopped.is_none(),
         cut: model.noting(|notes| notes.cut),
         ..Stats::default()
@@ -130,7 +130,7 @@ fn wait(
         pause = (pause * 2).min(LOOK_EVERY_MAX);
         let unique = checker.unique_state_count() as u64;
         let progress =
-            Progress { unique, total: checker.state_count() as u64, depth: checker.max_depth() as u32, left: 0 };
+            Progress { unique, total: checker.state_count() as u64, depth: Some(checker.max_depth() as u32), left: 0 };
         if unique > bounds.states {
             stopped.get_or_insert(format!("the bound of {} states ran out", bounds.states));
         } else if stopped.is_none() && !watch(progress) {

@@ -163,7 +163,7 @@ fn a_frontier_that_is_put_away_changes_nothing() {
         let away =
             explore_aided(&protocol, &bounds, &breadth_first(jobs), aids, &mut |_| true).expect("the bounds fit");
         assert_eq!(found(&away), found(&whole), "{jobs} workers");
-        assert!(shelf.put_away.len() > 10 && shelf.turns >= whole.stats.depth, "nothing was put away");
+        assert!(shelf.put_away.len() > 10 && Some(shelf.turns) >= whole.stats.depth, "nothing was put away");
         let middle = &album.saved[album.saved.len() / 2];
         let again = resumed(&protocol, &bounds, jobs, middle).expect("what was saved is whole");
         assert_eq!(found(&again), found(&whole), "a checkpoint of a frontier that is away");
@@ -185,15 +185,13 @@ fn what_is_damaged_or_of_another_search_is_refused() {
     assert_eq!(why(b""), "it is no checkpoint: it is too short");
     assert_eq!(why(&[b'x'; 40]), "it is no checkpoint of this version: it does not begin with `seedbed checkpoint 2`");
     let cut = &whole[..whole.len() / 2];
-    let ended = why(cut);
-    assert!(ended.starts_with("it ends at byte ") && ended.ends_with(", in the middle of the search"), "{ended}");
+    assert_eq!(why(cut), "it ends in the middle of the search: it is damaged");
     for at in (30..whole.len()).step_by(whole.len() / 23) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x10;
         assert!(resumed(&protocol, &bounds, 1, &damaged).is_err(), "byte {at} changed and nobody noticed");
     }
-    let longer = why(&[whole, &b"x"[..]].concat());
-    assert!(longer.starts_with("it goes on behind the search, from byte "), "{longer}");
+    assert_eq!(why(&[whole, &b"x"[..]].concat()), "it goes on behind the search: it is damaged");
     let mut from = &whole[..];
     let kept = Kept { subject: "another", resume: Some(&mut from), keeper: &mut Album::default() };
     let other = explore_aided(&protocol, &bounds, &breadth_first(1), kept.into(), &mut |_| true).err();

@@ -86,7 +86,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe([&args.json, &args.trace])?;
+    probe([], [&args.json, &args.trace])?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     if let Some((protocol, bound)) = args.protocol.split_once('/')
         && registry.names().contains(&protocol)
@@ -261,7 +261,7 @@ pub(super) fn record(face: &dyn Face, mutants: &[String], outcomes: &[Outcome], 
         property: bounds.iter().find_map(|bound| bound.property.clone()),
         unique: bounds.iter().map(|bound| bound.unique).sum(),
         total: bounds.iter().map(|bound| bound.total).sum(),
-        depth: bounds.iter().map(|bound| bound.depth).max().unwrap_or(0),
+        depth: bounds.iter().filter_map(|bound| bound.depth).max(),
         exhausted: bounds.iter().all(|bound| bound.exhausted),
         seconds: bounds.iter().map(|bound| bound.seconds).sum(),
         bytes_per_state: bounds.iter().map(|bound| bound.bytes_per_state).max().unwrap_or(0),

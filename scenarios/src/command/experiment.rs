@@ -30,7 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe([&args.json, &args.html])?;
+    probe([], [&args.json, &args.html])?;
     let library = Library::new(registry, args.scenarios.clone())?;
     let protocol = args.name.split('/').next().unwrap_or_default();
     let experiments = library.experiments(registry.entry(protocol)?)?;

@@ -68,7 +68,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe([&args.json, &args.trace])?;
+    probe(args.planned.file(), [&args.json, &args.trace])?;
     let library = Library::new(registry, args.variation.scenarios.clone())?;
     let (face, scenario) = chosen(&library, &args.what)?;
     let scenario = args.planned.apply(face, args.variation.apply(face, scenario)?)?;

@@ -1,6 +1,6 @@
 //! Flags that several verbs share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use seedbed_sim::Plan;
 use toml::Table;
@@ -49,6 +49,11 @@ impl Planned {
         library::known_plan(&described, &plan, &source)?;
         scenario.settings.plan = Some(plan);
         Ok(scenario)
+    }
+
+    /// What is read.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.plan.as_deref()
     }
 
     /// The line to paste with the flag.

@@ -9,12 +9,13 @@ use seedbed_model::history::{Budget, Exhausted, Options, Value, Verdict, judge};
 use seedbed_reports::history::{self as page, Told};
 
 use crate::abreast::abreast;
-use crate::console::{Console, Meter, write_file};
+use crate::console::{Console, Meter, probe, write_file};
 use crate::exit::{self, BadInput, unknown};
 use crate::history::assembly::{Assembled, Fail, Meaning, Nil, assemble};
 use crate::history::claim::Judge;
 use crate::history::events::{Event, Fault};
 use crate::history::{Format, edn};
+use crate::library;
 use crate::stopwatch::Deadline;
 
 /// A larger file is refused before it is read [bytes].
@@ -78,6 +79,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
+    probe(args.files.iter().map(PathBuf::as_path), [&args.svg, &args.html])?;
     if !specifications::NAMES.contains(&args.spec.as_str()) {
         return Err(BadInput::flag(format!(
             "--spec: {}",
@@ -190,11 +192,7 @@ fn text(path: &Path, name: &str) -> Result<String, BadInput> {
     if length > FILE_BYTES_MAX {
         return Err(BadInput::file(name, format!("the file has {length} bytes; at most {FILE_BYTES_MAX} are read")));
     }
-    let bytes = std::fs::read(path).map_err(refused)?;
-    String::from_utf8(bytes).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        BadInput::file(format!("{name}:{}", line + 1), "the file is not UTF-8")
-    })
+    library::read(path).map(|source| source.text)
 }
 
 struct Judged {

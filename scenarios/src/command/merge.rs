@@ -21,7 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    args.outputs.probe(&[])?;
+    args.outputs.probe(args.files.iter().map(PathBuf::as_path), &[])?;
     let mut records = Vec::new();
     for path in &args.files {
         records.push((path.display().to_string(), results::read(path)?));

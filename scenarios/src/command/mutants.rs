@@ -82,7 +82,7 @@ impl FromStr for Engines {
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     let library = Library::new(registry, args.scenarios.clone())?;
-    probe([&args.json, &args.html])?;
+    probe([], [&args.json, &args.html])?;
     let names = if args.protocols.is_empty() {
         registry.names().into_iter().map(str::to_owned).collect()
     } else {

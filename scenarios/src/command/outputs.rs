@@ -33,12 +33,17 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Makes sure that all can be written, and `others` of the same command, before the work that they are the result of.
+    /// Makes sure that all can be written, and `others` of the same command, before the work that they are the result of, and
+    /// over none of the `inputs`.
     ///
     /// # Errors
     /// At the first that cannot.
-    pub(crate) fn probe(&self, others: &[&Option<PathBuf>]) -> Result<(), BadInput> {
-        probe([&self.json, &self.junit, &self.step_summary].into_iter().chain(others.iter().copied()))?;
+    pub(crate) fn probe<'i>(
+        &self,
+        inputs: impl IntoIterator<Item = &'i Path>,
+        others: &[&Option<PathBuf>],
+    ) -> Result<(), BadInput> {
+        probe(inputs, [&self.json, &self.junit, &self.step_summary].into_iter().chain(others.iter().copied()))?;
         match &self.html {
             Some(folder) => std::fs::create_dir_all(folder)
                 .map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}"))),

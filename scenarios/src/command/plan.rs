@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe([&args.json])?;
+    probe([], [&args.json])?;
     let record = args.cut.plan(registry, command)?;
     console.say(&plan::text(&record))?;
     if let Some(path) = &args.json {

@@ -84,6 +84,11 @@ enum Format {
 }
 
 impl Format {
+    /// Whether the verdict stands below. All others are for programs, which have the exit code.
+    fn is_read_here(self) -> bool {
+        matches!(self, Format::Text | Format::Diagram)
+    }
+
     /// The run in this format.
     fn told(self, picture: &Picture<'_>) -> String {
         match self {
@@ -104,7 +109,8 @@ impl Format {
 }
 
 pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe([&args.trace, &args.write_plan, &args.history])?;
+    let inputs = args.planned.file().into_iter().chain([Path::new(&args.what)]);
+    probe(inputs, [&args.trace, &args.write_plan, &args.history])?;
     if args.log {
         log();
     }
@@ -122,11 +128,19 @@ pub(crate) fn run(registry: &Registry, _: &str, args: &Args, console: &mut Conso
         None if Path::new(&args.what).is_file() && is_recording(&args.what) => {
             replay_recording(registry, args, console)
         }
+        None if Path::new(&args.what).is_file() && args.trace.is_some() => {
+            Err(BadInput::flag(format!("--trace: {} is a pinned run already; leave out --trace", args.what)))
+        }
         None if Path::new(&args.what).is_file() => replay_pin(registry, args, console),
         None if taped::is_cluster(Path::new(&args.what)) => replay_cluster(registry, args, console),
         None if registry.names().contains(&args.what.split('/').next().unwrap_or_default()) => {
             Err(BadInput::flag(format!("{}: a scenario is replayed from a seed; add --seed N", args.what)))
         }
+        None if Path::new(&args.what).is_dir() => Err(BadInput::flag(format!(
+            "{}: a folder in which no cluster ran: {} is not in it",
+            args.what,
+            taped::FILE
+        ))),
         None => Err(BadInput::flag(format!(
             "{}: there is no such file; write a file that --trace wrote, or a scenario and --seed N",
             args.what
@@ -168,7 +182,7 @@ fn replay_seed(registry: &Registry, args: &Args, seed: Seed, console: &mut Conso
     if let Some(path) = &args.history {
         write_history(face, &scenario, seed, path)?;
     }
-    if args.format == Format::Text {
+    if args.format.is_read_here() {
         let reasons = uncertifiable(&scenario.settings, &traced.run.plan);
         console.say(&ending(&traced.run, &reasons, |property| words_of(&described.properties, property)))?;
     }
@@ -383,7 +397,7 @@ fn replay_cluster(registry: &Registry, args: &Args, console: &mut Console<'_>) -
         }
         (None, None) => (format!("same: {steps} steps replayed as they were taped; no property fell"), exit::EXPECTED),
     };
-    if args.format == Format::Text {
+    if args.format.is_read_here() {
         console.say(&format!("\n{words}\n"))?;
     }
     Ok(code)
@@ -404,8 +418,7 @@ fn replay_pin(registry: &Registry, args: &Args, console: &mut Console<'_>) -> Re
     let again = pinned::again(face, &setup, &pin).map_err(|why| source.whole(why))?;
     show(args, &described.nodes, &again.trace, &again.fell_in, console)?;
     let verdict = pinned::compare(&pin, &again);
-    // The steps alone in JSON: whoever reads that has the exit code.
-    if args.format == Format::Text {
+    if args.format.is_read_here() {
         console.say(&format!("\n{}\n", verdict.words))?;
     }
     Ok(verdict.code)

@@ -72,7 +72,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    args.outputs.probe(&[&args.trace, &args.history])?;
+    args.outputs.probe(args.planned.file(), &[&args.trace, &args.history])?;
+    let empty = args.guided.as_ref().filter(|folder| !folder.exists());
     if let Some(folder) = &args.guided {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
@@ -111,6 +112,10 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         // A stream that is closed ends no campaign: its results may go to files.
         said = said.and(console.say(&blocks));
         record.scenarios.push(done);
+    }
+    if let Some(folder) = empty {
+        // One with plans in it stays.
+        let _ = std::fs::remove_dir(folder);
     }
     if record.scenarios.is_empty() {
         return Err(BadInput::flag("--shard: no scenario has a seed left for this shard; use fewer shards"));

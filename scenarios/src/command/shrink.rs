@@ -56,13 +56,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
-    probe([&args.pin, &args.json, &args.html])?;
+    let inputs = args.planned.file().into_iter().chain([Path::new(&args.what)]);
+    probe(inputs, [&args.pin, &args.json, &args.html])?;
     let paste = args.planned.paste(args.variation.paste(command, &args.work.revision));
     match args.seed {
         Some(seed) => shrink_seed(registry, args, seed, &paste, console),
         None if Path::new(&args.what).is_file() => shrink_pin(registry, args, &paste, console),
         None if registry.names().contains(&args.what.split('/').next().unwrap_or_default()) => {
             Err(BadInput::flag(format!("{}: a scenario's run has a seed; add --seed N", args.what)))
+        }
+        None if Path::new(&args.what).is_dir() => {
+            Err(BadInput::flag(format!("{}: a folder; pin the run in it first, by replay --trace", args.what)))
         }
         None => Err(BadInput::flag(format!(
             "{}: there is no such file; write a pinned file, or a scenario and --seed N",

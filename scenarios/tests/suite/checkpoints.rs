@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use seedbed::{exit, shipped, testing};
+
 use crate::folder::Folder;
 
 /// A check that takes a second or so, kept every few milliseconds.
@@ -53,6 +55,28 @@ fn killed_and_resumed(name: &str, count: u64) -> usize {
         assert_eq!(results(&json), results(&whole), "moment {moment}");
     }
     kept_count
+}
+
+#[test]
+fn what_is_no_whole_checkpoint_is_refused_and_left() {
+    let folder = Folder::new("no-checkpoint");
+    let place = folder.0.display().to_string();
+    let said = |verb: &[&str]| {
+        let (code, said) = testing::command(&shipped(), &[verb, &["--checkpoint", &place]].concat());
+        assert_eq!(code, exit::BAD_INPUT, "{said}");
+        said
+    };
+    std::fs::create_dir(folder.0.join("echo-lossy.checkpoint")).expect("the folder is ours");
+    let of_a_folder = said(&["check", "echo", "--bound", "name=lossy"]);
+    assert!(of_a_folder.contains("read the checkpoint: it is no file; move it away"), "{of_a_folder}");
+    folder.write("echo-crash.checkpoint", "seedbed checkpoint 2\n\x07");
+    let of_a_half = said(&["check", "echo", "--bound", "name=crash"]);
+    assert!(of_a_half.contains("in the middle of the search: it is damaged; remove the file"), "{of_a_half}");
+    folder.write("echo.lossy-0-3.checkpoint", "{\"schema\": ");
+    let of_a_campaign = said(&["run", "echo/lossy", "--seeds", "0..3"]);
+    assert!(of_a_campaign.contains("echo.lossy-0-3.checkpoint:1:"), "{of_a_campaign}");
+    assert!(of_a_campaign.contains("; remove the file to begin anew"), "{of_a_campaign}");
+    assert_eq!(std::fs::read_dir(&folder.0).expect("it is there").count(), 3, "nothing is lost");
 }
 
 #[test]

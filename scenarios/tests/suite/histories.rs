@@ -242,7 +242,7 @@ fn a_file_that_is_no_text_is_refused_with_its_line() {
     let folder = Folder::new("no-text");
     std::fs::write(folder.0.join("latin.edn"), b"[\n\xe9]").expect("the folder is ours");
     let (code, said) = judged(&folder.0.join("latin.edn"), "--spec register");
-    assert_eq!((code, said.trim_end().ends_with("latin.edn:2: the file is not UTF-8")), (2, true), "{said}");
+    assert_eq!((code, said.trim_end().ends_with("latin.edn:2:1: the file is not UTF-8")), (2, true), "{said}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ fn a_bit_state_search_finds_a_fall_and_does_not_call_silence_a_proof() {
     assert_eq!(code, 15, "{said}");
     assert!(said.contains("unknown: bit-state: nothing fell in what was seen"), "{said}");
     assert!(said.contains("9,822 unique, 43,609 total"), "a table with room misses nothing: {said}");
+    assert!(!said.contains(" depth "), "how far a state is from the start is not known: {said}");
     let (_, crowded) = check("leasing --bound name=crash-late --order bit-state --memory 1");
     assert!(crowded.contains("a chance of up to 1 in"), "{crowded}");
 }
@@ -71,5 +72,6 @@ fn a_frontier_on_disk_changes_nothing_and_leaves_nothing_behind() {
     let (same_code, away) = check(&format!("leasing --bound name=crash --frontier {place} --frontier-memory 0"));
     assert_eq!((code, same_code), (0, 0), "{away}");
     assert_eq!(states(&here), states(&away));
+    assert!(here.contains(", depth "), "{here}");
     assert_eq!(std::fs::read_dir(&folder.0).expect("the folder is there").count(), 0);
 }
