@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use super::interned::Interned;
-use super::pool::{Id, mix, rank_of};
+use super::pool::{ABSENT, Id, mix, rank_of};
 use super::ranking::Ranking;
 use crate::canonical::{Canonical, Renaming};
 use crate::host::Phase;
@@ -33,6 +33,28 @@ pub(super) struct Change {
     pub(super) first_sent: usize,
 }
 
+/// To whom messages are, by the lowest bits of the receivers' numbers: one at least, and several.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Mortals {
+    one: u64,
+    several: u64,
+}
+
+impl Mortals {
+    fn note(&mut self, to: NodeId) {
+        let bit = 1 << (to.0 % 64);
+        self.several |= self.one & bit;
+        self.one |= bit;
+    }
+
+    /// Whether there may be one to the node, `but_one` that is.
+    #[inline]
+    fn has_any_to(self, node: NodeId, but_one: bool) -> bool {
+        let noted = if but_one { self.several } else { self.one };
+        noted & 1 << (node.0 % 64) != 0
+    }
+}
+
 /// A fingerprint of a sum of weights; never 0.
 #[inline]
 pub(super) fn fingerprint(weight: u64) -> u64 {
@@ -40,16 +62,36 @@ pub(super) fn fingerprint(weight: u64) -> u64 {
 }
 
 impl<P: Protocol> Interned<P> {
-    /// Whether no message met can be dropped or exchanged, as far as is known.
+    /// Whether a message in flight may be dropped or exchanged, as far as is known.
     #[inline]
-    pub(super) fn takes_rows_as_they_are(&self) -> bool {
-        !self.knows_mortals && (!self.bounds.drop_dead || self.mortals.is_empty())
+    pub(super) fn has_mortals(&self) -> bool {
+        self.bounds.drop_dead && !self.mortals.is_empty()
+    }
+
+    /// Whom messages in flight are to that may be dropped or exchanged once their receiver has stepped.
+    pub(super) fn mortals_in_flight(&self) -> Mortals {
+        let mut mortals = Mortals::default();
+        if self.has_mortals() {
+            let infos = self.work.flights.iter().map(|flight| self.flight(*flight));
+            infos.filter(|info| !info.always_live).for_each(|info| mortals.note(info.to));
+        }
+        mortals
+    }
+
+    /// Whether a step of `node` that takes the message `taken` from flight, if any, and sends these leaves nothing to be dropped
+    /// or exchanged of a row with these `mortals`. False also where it takes a closer look to know.
+    #[inline]
+    pub(super) fn lets_all_live(&self, mortals: Mortals, node: NodeId, taken: Id, sends: &[Id]) -> bool {
+        let is_mortal = |flight: Id| !self.flight(flight).always_live;
+        !self.has_mortals()
+            || !mortals.has_any_to(node, taken != ABSENT && is_mortal(taken))
+                && !sends.iter().any(|flight| is_mortal(*flight))
     }
 
     /// Removes messages that can have no effect from the row being worked on. `exchange`: replaces those that act
     /// like another by the other. `changed`: what changed since the last time, if not everything may have.
     pub(super) fn drop_dead(&mut self, exchange: bool, changed: Option<Change>) {
-        if !self.bounds.drop_dead || self.mortals.is_empty() {
+        if !self.has_mortals() {
             return;
         }
         let (mut at, mut is_moved) = (0, false);

@@ -142,6 +142,9 @@ struct Extra {
 #[derive(Clone)]
 struct Fold {
     writes: Box<[(u16, Id)]>,
+    /// What they add to a row's weight, and whether they exchange lists of tags. What is written over is known: it was read.
+    written: u64,
+    writes_tags: bool,
     deadline_ops: u32,
     reached: Box<[&'static str]>,
     /// The bits of those.
@@ -297,8 +300,8 @@ pub(super) fn initial<P: Protocol>(
 }
 
 pub(super) use moments::initial_at;
-pub(super) use steps::Glance;
 use steps::Way;
+pub(super) use steps::{Glance, Glanced};
 
 /// How many parts the node's host has after its start.
 fn parts_once_started<P: Protocol>(protocol: &P, node: NodeId) -> Result<usize, String> {

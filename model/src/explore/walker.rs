@@ -5,10 +5,10 @@ use std::io;
 
 use super::Bounds;
 use super::bounds::Clock;
-use super::canonize::{Change, fingerprint};
+use super::canonize::{Change, Mortals, fingerprint};
 use super::checkpoint::{Reader, Writer};
 use super::exercised::Exercised;
-use super::interned::{Faults, Glance, Initial, Interned, Taken, Work, initial, initial_at};
+use super::interned::{Faults, Glance, Glanced, Initial, Interned, Taken, Work, initial, initial_at};
 use super::landings::Landings;
 use super::moment::{Moment, Pace};
 use super::pool::{ABSENT, Id};
@@ -39,6 +39,8 @@ pub(super) struct Walker<P: Protocol> {
     phases: Vec<Phase>,
     /// By pick, what it comes to where that is seen without taking it.
     glances: Vec<Option<Glance>>,
+    /// Of the row that was glanced at.
+    mortals: Mortals,
     landings: Landings,
     cells: Cells,
     has_faults: bool,
@@ -90,17 +92,20 @@ impl Cells {
     /// What becomes of `row` by a step that takes the message `taken` from flight, if any, then writes and sends: what taking it
     /// and [`Self::write`] come to.
     #[inline]
-    fn write_after(&self, row: Row<'_>, taken: Id, (writes, sends): (&[u32], &[u32]), cells: &mut Vec<u32>) {
+    fn write_after(&self, row: Row<'_>, taken: Id, does: &Glanced<'_>, cells: &mut Vec<u32>) {
         let start = cells.len();
         cells.extend_from_slice(row.cells);
-        for write in writes.chunks_exact(2) {
+        for write in does.writes.chunks_exact(2) {
             cells[start + usize::from(self.places[write[0] as usize])] = write[1];
+        }
+        for (slot, id) in does.folded {
+            cells[start + usize::from(self.places[usize::from(*slot)])] = *id;
         }
         let flights = &row.cells[self.live.len()..];
         if let Some(at) = flights.iter().position(|flight| *flight == taken) {
             cells.swap_remove(start + self.live.len() + at);
         }
-        cells.extend_from_slice(sends);
+        cells.extend_from_slice(does.sends);
     }
 
     #[inline]
@@ -186,6 +191,7 @@ impl<P: Protocol> Walker<P> {
             picks: Vec::new(),
             phases: Vec::new(),
             glances: Vec::new(),
+            mortals: Mortals::default(),
             landings: Landings::new(),
         })
     }
@@ -465,6 +471,7 @@ impl<P: Protocol> Space for Walker<P> {
             picks: Vec::new(),
             phases: Vec::new(),
             glances: Vec::new(),
+            mortals: Mortals::default(),
             landings: Landings::new(),
         }
     }
@@ -512,38 +519,41 @@ impl<P: Protocol> Walker<P> {
             self.glances.resize(picks.len(), None);
             return;
         }
+        if self.symmetry.is_none() {
+            self.mortals = self.store.mortals_in_flight();
+        }
         for pick in picks {
             let step = match pick {
                 Choice::Deliver(flight) => {
                     let info = self.store.flight(*flight);
-                    (self.phases[info.to.index()] == Phase::Up).then_some((info.local, *flight))
+                    (self.phases[info.to.index()] == Phase::Up).then_some((info.to, info.local, *flight))
                 }
-                Choice::At(_, local) => match self.store.local_of(*local).1 {
-                    Local::Sync(_) | Local::Decide(_) => Some((*local, ABSENT)),
+                Choice::At(node, local) => match self.store.local_of(*local).1 {
+                    Local::Sync(_) | Local::Decide(_) => Some((*node, *local, ABSENT)),
                     _ => None,
                 },
                 _ => None,
             };
-            self.glances.push(step.and_then(|(local, taken)| self.store.glance(local, taken)));
+            self.glances.push(step.and_then(|(node, local, taken)| self.store.glance(node, local, taken)));
         }
     }
 
     /// Tells where a step leads from `row` that was glanced at; false if it must be taken to know.
     #[inline]
     fn land_at_a_glance(&mut self, row: Row<'_>, glance: &Glance, out: &mut Successors) -> bool {
-        let (branch, cells) = self.store.glanced(glance);
-        if glance.taken != ABSENT && self.store.bounds.keep_ignored && branch.is_empty() {
+        let does = self.store.glanced(glance);
+        if glance.taken != ABSENT && self.store.bounds.keep_ignored && does.is_nothing() {
             return true;
         }
         let raw = fingerprint(glance.weight);
         if self.is_dear(glance.changes_tags) {
             let known = self.landings.find(raw);
-            known.into_iter().for_each(|known| out.known(known, branch.goals));
+            known.into_iter().for_each(|known| out.known(known, does.goals));
             return known.is_some();
         }
-        let is_canonical = self.store.takes_rows_as_they_are();
+        let is_canonical = self.store.lets_all_live(self.mortals, glance.node, glance.taken, does.sends);
         if is_canonical {
-            out.push(raw, glance.weight, branch.goals, |out| self.cells.write_after(row, glance.taken, cells, out));
+            out.push(raw, glance.weight, does.goals, |out| self.cells.write_after(row, glance.taken, &does, out));
         }
         is_canonical
     }
@@ -560,14 +570,17 @@ impl<P: Protocol> Walker<P> {
         self.cells.read(row, &mut from);
         self.store.reset(&from);
         self.take(pick);
+        if !self.is_dear(glance.changes_tags) {
+            self.store.drop_dead(true, None);
+        }
         let (mut seen, mut taken) = (Vec::new(), Vec::new());
-        let (branch, cells) = self.store.glanced(glance);
-        self.cells.write_after(row, glance.taken, cells, &mut seen);
+        let does = self.store.glanced(glance);
+        self.cells.write_after(row, glance.taken, &does, &mut seen);
         self.cells.write(&self.store.work, &mut taken);
         let Taken { answers, overflowed, violation, goals } = &self.store.taken;
         let is_alike = (&seen, glance.weight, glance.changes_tags)
             == (&taken, self.store.work.weight, self.store.work.tags_changed)
-            && (*goals, violation.is_some()) == (branch.goals, false)
+            && (*goals, violation.is_some()) == (does.goals, false)
             && answers.is_empty()
             && overflowed.is_empty()
             && self.store.odometer.is_at_rest();

@@ -1,6 +1,6 @@
 //! The monitor's fold: looked up, or computed once under what it read.
 
-use super::steps::slots_read;
+use super::steps::{Write, slots_read, writes};
 use super::*;
 
 impl<P: Protocol> Interned<P> {
@@ -10,11 +10,12 @@ impl<P: Protocol> Interned<P> {
         let range = found.unwrap_or_else(|| self.learn_folds(events));
         let (start, len) = self.ranges[range as usize];
         let index = start as usize + self.odometer.pick(len as usize);
-        for write in 0..self.folds[index].writes.len() {
-            let (slot, id) = self.folds[index].writes[write];
-            self.set(slot, id);
-        }
         let fold = &self.folds[index];
+        for (slot, id) in &fold.writes {
+            self.work.fixed[usize::from(*slot)] = *id;
+        }
+        self.work.weight = self.work.weight.wrapping_add(fold.written);
+        self.work.tags_changed |= fold.writes_tags;
         self.taken.goals |= fold.goals;
         if let (None, Some(violation)) = (&self.taken.violation, &fold.violation) {
             self.taken.violation = Some(violation.clone());
@@ -23,6 +24,16 @@ impl<P: Protocol> Interned<P> {
             let ops = fold.deadline_ops;
             self.change_deadlines(ops);
         }
+    }
+
+    /// The fold of these events in the row being worked on, if it is known, goes one way, and does no more than write.
+    #[inline]
+    pub(super) fn plain_fold(&mut self, events: u32) -> Option<u32> {
+        let work = &self.work;
+        let range = self.watch_memo.find(events, |at| work.fixed[usize::from(at)], |_, _| false)?;
+        let (start, len) = self.ranges[range as usize];
+        let fold = &self.folds[start as usize];
+        (len == 1 && fold.deadline_ops == NONE && fold.violation.is_none()).then_some(start)
     }
 
     #[cold]
@@ -53,12 +64,7 @@ impl<P: Protocol> Interned<P> {
             }
             slots.extend(slots_read(block, &old, &split(&monitor).1));
             let new = self.intern_split(block, &mut monitor);
-            let writes = block
-                .slots()
-                .zip(old.iter().zip(&new))
-                .filter(|(_, (old, new))| old != new)
-                .map(|(slot, (_, new))| (slot, *new))
-                .collect();
+            let writes: Vec<Write> = writes(block, &old, &new).collect();
             let deadline_ops = if deadlines.is_empty() {
                 NONE
             } else {
@@ -69,7 +75,15 @@ impl<P: Protocol> Interned<P> {
                 violation.call_by_name(&self.protocol.nodes());
             }
             let goals = self.goal_bits(&reached);
-            folds.push(Fold { writes, deadline_ops, reached: reached.into(), goals, violation });
+            folds.push(Fold {
+                writes: writes.iter().map(|write| (write.slot, write.new)).collect(),
+                written: self.written(&writes),
+                writes_tags: self.writes_tags(&writes),
+                deadline_ops,
+                reached: reached.into(),
+                goals,
+                violation,
+            });
             if !odometer.advance() {
                 break;
             }

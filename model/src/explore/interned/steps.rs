@@ -7,24 +7,43 @@ impl<P: Protocol> Interned<P> {
     /// [`ABSENT`]). `None` if that is not known, may go several ways, or is more than writing and sending. The node is up, links
     /// are whole and take any number of messages.
     #[inline]
-    pub(in crate::explore) fn glance(&mut self, local: u32, taken: Id) -> Option<Glance> {
+    pub(in crate::explore) fn glance(&mut self, node: NodeId, local: u32, taken: Id) -> Option<Glance> {
         // Where there are several ways, this is the index of none.
         let index = self.known_ways(local)? ^ ALONE;
         let branch = self.branches.get(index as usize)?;
+        if !branch.is_plain() {
+            return None;
+        }
         let left = self.work.weight.wrapping_sub(self.pool.weight(taken));
-        branch.is_plain().then(|| Glance {
+        let mut glance = Glance {
             weight: left.wrapping_add(branch.written).wrapping_add(branch.sent),
             changes_tags: branch.writes_tags || branch.sends_tags || self.pool.tags_index(taken) != 0,
+            node,
             taken,
             branch: index,
-        })
+            fold: NONE,
+        };
+        if branch.events != NONE {
+            glance.fold = self.plain_fold(branch.events)?;
+            let fold = &self.folds[glance.fold as usize];
+            glance.weight = glance.weight.wrapping_add(fold.written);
+            glance.changes_tags |= fold.writes_tags;
+        }
+        Some(glance)
     }
 
-    /// The branch that was glanced at, with its cells: see [`Branch::cells`].
+    /// What the step does that was glanced at.
     #[inline]
-    pub(in crate::explore) fn glanced(&self, glance: &Glance) -> (&Branch, (&[u32], &[u32])) {
+    pub(in crate::explore) fn glanced(&self, glance: &Glance) -> Glanced<'_> {
         let branch = &self.branches[glance.branch as usize];
-        (branch, branch.cells(&self.branch_cells))
+        let (writes, sends) = branch.cells(&self.branch_cells);
+        let fold = self.folds.get(glance.fold as usize);
+        Glanced {
+            writes,
+            folded: fold.map_or(&[], |fold| &fold.writes),
+            sends,
+            goals: branch.goals | fold.map_or(0, |fold| fold.goals),
+        }
     }
 
     #[inline]
@@ -148,8 +167,7 @@ impl<P: Protocol> Interned<P> {
         let old: Vec<Id> = self.work.fixed[block.range()].to_vec();
         depends.slots.extend(slots_read(block, &old, &parts));
         let new = self.intern_pieces(block, &core, &parts, &mut host);
-        let changed = block.slots().zip(old.into_iter().zip(new)).filter(|(_, (old, new))| old != new);
-        let writes: Vec<Write> = changed.map(|(slot, (old, new))| Write { slot, old, new }).collect();
+        let writes = writes(block, &old, &new).collect();
         let answers: Box<[u32]> = odometer.digits().collect();
         let extra = (!answers.is_empty()).then_some(Extra { answers, broken: None });
         Way { writes, extra, ..self.way_of(node, effects) }
@@ -193,9 +211,8 @@ impl<P: Protocol> Interned<P> {
             self.extras.len() as u32 - 1
         });
         let pool = &self.pool;
-        let change = |write: &Write| pool.weight(write.new).wrapping_sub(pool.weight(write.old));
         Branch {
-            written: writes.iter().map(change).fold(0, u64::wrapping_add),
+            written: self.written(&writes),
             sent: sends.iter().map(|flight| pool.weight(*flight)).fold(0, u64::wrapping_add),
             cells,
             write_count: writes.len() as u16,
@@ -204,9 +221,20 @@ impl<P: Protocol> Interned<P> {
             events: events.unwrap_or(NONE),
             goals: self.goal_bits(&marks),
             extra,
-            writes_tags: writes.iter().any(|write| pool.tags_index(write.old) != pool.tags_index(write.new)),
+            writes_tags: self.writes_tags(&writes),
             sends_tags: sends.iter().any(|flight| pool.tags_index(*flight) != 0),
         }
+    }
+
+    /// What the writes add to a row's weight.
+    pub(super) fn written(&self, writes: &[Write]) -> u64 {
+        let change = |write: &Write| self.pool.weight(write.new).wrapping_sub(self.pool.weight(write.old));
+        writes.iter().map(change).fold(0, u64::wrapping_add)
+    }
+
+    /// Whether the writes exchange lists of tags.
+    pub(super) fn writes_tags(&self, writes: &[Write]) -> bool {
+        writes.iter().any(|write| self.pool.tags_index(write.old) != self.pool.tags_index(write.new))
     }
 
     pub(super) fn intern_ops(&mut self, ops: Vec<Effect<P>>) -> u32 {
@@ -269,6 +297,25 @@ impl<P: Protocol> Interned<P> {
     }
 }
 
+/// What a step does that was glanced at.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::explore) struct Glanced<'a> {
+    /// A slot and an id for each write to the node.
+    pub(in crate::explore) writes: &'a [u32],
+    /// A slot and an id for each write to the monitor.
+    pub(in crate::explore) folded: &'a [(u16, Id)],
+    pub(in crate::explore) sends: &'a [Id],
+    /// The bits of the goals it reaches.
+    pub(in crate::explore) goals: u32,
+}
+
+impl Glanced<'_> {
+    #[inline]
+    pub(in crate::explore) fn is_nothing(&self) -> bool {
+        self.writes.is_empty() && self.folded.is_empty() && self.sends.is_empty() && self.goals == 0
+    }
+}
+
 /// What a step comes to, seen without taking it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::explore) struct Glance {
@@ -276,9 +323,13 @@ pub(in crate::explore) struct Glance {
     pub(in crate::explore) weight: u64,
     /// Whether the row's tags may not be canonical then.
     pub(in crate::explore) changes_tags: bool,
+    /// Whose step it is.
+    pub(in crate::explore) node: NodeId,
     /// The message it takes from flight, or [`ABSENT`].
     pub(in crate::explore) taken: Id,
     branch: u32,
+    /// What the monitor makes of it, if it is told of anything.
+    fold: u32,
 }
 
 /// In what is remembered of a step: it has but one way, and this is the branch. Else it is a range of branches.
@@ -294,15 +345,14 @@ impl Branch {
         all[..count].split_at(writes)
     }
 
-    /// Whether it is done by writing and sending.
+    /// Whether it is done by writing and sending, and by what the monitor is told.
     #[inline]
     fn is_plain(&self) -> bool {
-        (self.timer_ops, self.events, self.extra) == (NONE, NONE, NONE)
+        (self.timer_ops, self.extra) == (NONE, NONE)
     }
 
-    #[inline]
-    pub(in crate::explore) fn is_empty(&self) -> bool {
-        self.write_count == 0 && self.send_count == 0 && self.goals == 0 && self.is_plain()
+    fn is_empty(&self) -> bool {
+        self.write_count == 0 && self.send_count == 0 && self.goals == 0 && self.events == NONE && self.is_plain()
     }
 }
 
@@ -333,10 +383,16 @@ impl Way {
 
 /// A component exchanged for another.
 #[derive(Clone)]
-struct Write {
-    slot: u16,
+pub(super) struct Write {
+    pub(super) slot: u16,
     old: Id,
-    new: Id,
+    pub(super) new: Id,
+}
+
+/// What of a block's parts is written over.
+pub(super) fn writes(block: Block, old: &[Id], new: &[Id]) -> impl Iterator<Item = Write> {
+    let changed = block.slots().zip(old.iter().zip(new)).filter(|(_, (old, new))| old != new);
+    changed.map(|(slot, (old, new))| Write { slot, old: *old, new: *new })
 }
 
 /// The slots of a block that a function read, by the trails on what it left. A part that was made anew or moved says
