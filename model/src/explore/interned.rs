@@ -564,8 +564,8 @@ impl<P: Protocol> Interned<P> {
     #[inline]
     pub(super) fn set(&mut self, slot: u16, id: Id) {
         let old = std::mem::replace(&mut self.work.fixed[usize::from(slot)], id);
-        self.work.weight = self.work.weight.wrapping_sub(self.pool.weight(old)).wrapping_add(self.pool.weight(id));
-        self.work.tags_changed |= self.pool.tags_index(old) != self.pool.tags_index(id);
+        self.work.weight = self.work.weight.wrapping_add(self.pool.change(old, id));
+        self.work.tags_changed |= self.pool.are_tags_other(old, id);
     }
 
     #[inline]

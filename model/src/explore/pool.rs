@@ -243,6 +243,18 @@ impl Pool {
         self.weights[id as usize]
     }
 
+    /// What it adds to a row's weight to exchange `old` for `new`.
+    #[inline]
+    pub(super) fn change(&self, old: Id, new: Id) -> u64 {
+        self.weight(new).wrapping_sub(self.weight(old))
+    }
+
+    /// Whether the two differ in their tags.
+    #[inline]
+    pub(super) fn are_tags_other(&self, old: Id, new: Id) -> bool {
+        self.tags_index(old) != self.tags_index(new)
+    }
+
     /// The first byte of the component's encoding.
     #[inline]
     pub(super) fn first_byte(&self, id: Id) -> u8 {

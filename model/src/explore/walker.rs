@@ -98,7 +98,7 @@ impl Cells {
         for write in does.writes.chunks_exact(2) {
             cells[start + usize::from(self.places[write[0] as usize])] = write[1];
         }
-        for (slot, id) in does.folded {
+        for (slot, id) in does.folded.iter().chain(&does.rearmed) {
             cells[start + usize::from(self.places[usize::from(*slot)])] = *id;
         }
         let flights = &row.cells[self.live.len()..];
@@ -529,7 +529,7 @@ impl<P: Protocol> Walker<P> {
                     (self.phases[info.to.index()] == Phase::Up).then_some((info.to, info.local, *flight))
                 }
                 Choice::At(node, local) => match self.store.local_of(*local).1 {
-                    Local::Sync(_) | Local::Decide(_) => Some((*node, *local, ABSENT)),
+                    Local::Sync(_) | Local::Invoke | Local::Decide(_) => Some((*node, *local, ABSENT)),
                     _ => None,
                 },
                 _ => None,

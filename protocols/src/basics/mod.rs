@@ -19,18 +19,28 @@ mod tests {
     use seedbed_model::explore::{Bounds, Clock, Strategy, Verdict, explore};
     use seedbed_model::{Family, Mutants};
 
-    use super::paxos;
+    use super::{echo, lease_timers, paxos};
 
-    /// The explorer's assertions hold what it saw without taking a step to what taking it comes to: this is where they are asked.
-    #[test]
-    fn an_exploration_with_assertions_comes_to_its_end() {
-        let params = paxos::Params { servers: 3, clients: 1, rounds: 1, ..Default::default() };
+    /// Explores the whole protocol: everything within the bounds, and it holds.
+    fn holds<F: Family>(params: &F::Params, bounds: &Bounds) {
         let none: [&str; 0] = [];
-        let mutants = Mutants::named(<paxos::Paxos as Family>::mutants(), none).expect("there are none");
-        let protocol = <paxos::Paxos as Family>::build(&params, mutants).expect("the parameters make sense");
-        let bounds = Bounds { clock: Clock::Untimed, ..Bounds::default() };
-        let found = explore(&protocol, &bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit");
+        let mutants = Mutants::named(F::mutants(), none).expect("there are none");
+        let protocol = F::build(params, mutants).expect("the parameters make sense");
+        let found = explore(&protocol, bounds, &Strategy::default(), &mut |_| true).expect("the bounds fit");
         assert_eq!((found.verdict, found.stats.exhausted), (Verdict::Holds, true));
         assert!(found.stats.unique > 20, "{} states", found.stats.unique);
+    }
+
+    /// The explorer's assertions hold what it saw without taking a step to what taking it comes to: this is where they are asked, of
+    /// steps that write and send, set timers, are told to the monitor, and past messages that die.
+    #[test]
+    fn explorations_with_assertions_come_to_their_ends() {
+        let params = paxos::Params { servers: 3, clients: 1, rounds: 1, ..Default::default() };
+        holds::<paxos::Paxos>(&params, &Bounds { clock: Clock::Untimed, ..Bounds::default() });
+        for symmetry in [true, false] {
+            let bounds = Bounds { depth: Some(9), crashes: 1, symmetry, ..Bounds::default() };
+            holds::<echo::Echo>(&echo::Params { clients: 2, ..Default::default() }, &bounds);
+            holds::<lease_timers::LeaseTimers>(&lease_timers::Params::default(), &bounds);
+        }
     }
 }

@@ -4,27 +4,41 @@ use super::*;
 
 impl<P: Protocol> Interned<P> {
     /// What a node's step on `local` would make of the row being worked on, after the message `taken` was taken from flight (or
-    /// [`ABSENT`]). `None` if that is not known, may go several ways, or is more than writing and sending. The node is up, links
-    /// are whole and take any number of messages.
+    /// [`ABSENT`]). `None` if that is not known, may go several ways, or a property falls. The node is up, links are whole and take
+    /// any number of messages.
     #[inline]
     pub(in crate::explore) fn glance(&mut self, node: NodeId, local: u32, taken: Id) -> Option<Glance> {
         // Where there are several ways, this is the index of none.
         let index = self.known_ways(local)? ^ ALONE;
         let branch = self.branches.get(index as usize)?;
-        if !branch.is_plain() {
+        let Branch { written, sent, timer_ops, events, extra, writes_tags, sends_tags, .. } = *branch;
+        if extra != NONE {
             return None;
         }
         let left = self.work.weight.wrapping_sub(self.pool.weight(taken));
         let mut glance = Glance {
-            weight: left.wrapping_add(branch.written).wrapping_add(branch.sent),
-            changes_tags: branch.writes_tags || branch.sends_tags || self.pool.tags_index(taken) != 0,
+            weight: left.wrapping_add(written).wrapping_add(sent),
+            changes_tags: writes_tags || sends_tags || self.pool.tags_index(taken) != 0,
             node,
             taken,
             branch: index,
+            timers: ABSENT,
             fold: NONE,
         };
-        if branch.events != NONE {
-            glance.fold = self.plain_fold(branch.events)?;
+        if timer_ops != NONE {
+            let old = self.work.fixed[usize::from(self.layout.timers[node.index()])];
+            let [(new, answers)] = &**self.rearm_memo.get(&(old, timer_ops))? else { return None };
+            if !answers.is_empty() {
+                return None;
+            }
+            if *new != old {
+                glance.timers = *new;
+                glance.weight = glance.weight.wrapping_add(self.pool.change(old, *new));
+                glance.changes_tags |= self.pool.are_tags_other(old, *new);
+            }
+        }
+        if events != NONE {
+            glance.fold = self.plain_fold(events)?;
             let fold = &self.folds[glance.fold as usize];
             glance.weight = glance.weight.wrapping_add(fold.written);
             glance.changes_tags |= fold.writes_tags;
@@ -38,8 +52,10 @@ impl<P: Protocol> Interned<P> {
         let branch = &self.branches[glance.branch as usize];
         let (writes, sends) = branch.cells(&self.branch_cells);
         let fold = self.folds.get(glance.fold as usize);
+        let timers = self.layout.timers[glance.node.index()];
         Glanced {
             writes,
+            rearmed: (glance.timers != ABSENT).then_some((timers, glance.timers)),
             folded: fold.map_or(&[], |fold| &fold.writes),
             sends,
             goals: branch.goals | fold.map_or(0, |fold| fold.goals),
@@ -228,13 +244,12 @@ impl<P: Protocol> Interned<P> {
 
     /// What the writes add to a row's weight.
     pub(super) fn written(&self, writes: &[Write]) -> u64 {
-        let change = |write: &Write| self.pool.weight(write.new).wrapping_sub(self.pool.weight(write.old));
-        writes.iter().map(change).fold(0, u64::wrapping_add)
+        writes.iter().map(|write| self.pool.change(write.old, write.new)).fold(0, u64::wrapping_add)
     }
 
     /// Whether the writes exchange lists of tags.
     pub(super) fn writes_tags(&self, writes: &[Write]) -> bool {
-        writes.iter().any(|write| self.pool.tags_index(write.old) != self.pool.tags_index(write.new))
+        writes.iter().any(|write| self.pool.are_tags_other(write.old, write.new))
     }
 
     pub(super) fn intern_ops(&mut self, ops: Vec<Effect<P>>) -> u32 {
@@ -302,6 +317,8 @@ impl<P: Protocol> Interned<P> {
 pub(in crate::explore) struct Glanced<'a> {
     /// A slot and an id for each write to the node.
     pub(in crate::explore) writes: &'a [u32],
+    /// The slot and the id of the node's timers, if they are others.
+    pub(in crate::explore) rearmed: Option<(u16, Id)>,
     /// A slot and an id for each write to the monitor.
     pub(in crate::explore) folded: &'a [(u16, Id)],
     pub(in crate::explore) sends: &'a [Id],
@@ -312,7 +329,11 @@ pub(in crate::explore) struct Glanced<'a> {
 impl Glanced<'_> {
     #[inline]
     pub(in crate::explore) fn is_nothing(&self) -> bool {
-        self.writes.is_empty() && self.folded.is_empty() && self.sends.is_empty() && self.goals == 0
+        self.writes.is_empty()
+            && self.rearmed.is_none()
+            && self.folded.is_empty()
+            && self.sends.is_empty()
+            && self.goals == 0
     }
 }
 
@@ -328,6 +349,8 @@ pub(in crate::explore) struct Glance {
     /// The message it takes from flight, or [`ABSENT`].
     pub(in crate::explore) taken: Id,
     branch: u32,
+    /// What its timers are then, or [`ABSENT`] if they stay as they are.
+    timers: Id,
     /// What the monitor makes of it, if it is told of anything.
     fold: u32,
 }
@@ -345,14 +368,9 @@ impl Branch {
         all[..count].split_at(writes)
     }
 
-    /// Whether it is done by writing and sending, and by what the monitor is told.
-    #[inline]
-    fn is_plain(&self) -> bool {
-        (self.timer_ops, self.extra) == (NONE, NONE)
-    }
-
     fn is_empty(&self) -> bool {
-        self.write_count == 0 && self.send_count == 0 && self.goals == 0 && self.events == NONE && self.is_plain()
+        let is_more = (self.timer_ops, self.events, self.extra) != (NONE, NONE, NONE);
+        self.write_count == 0 && self.send_count == 0 && self.goals == 0 && !is_more
     }
 }
 

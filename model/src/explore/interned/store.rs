@@ -225,7 +225,7 @@ impl<P: Protocol> Interned<P> {
     /// Exchanges a message in flight for another.
     pub(in crate::explore) fn replace_flight(&mut self, at: usize, new: Id) {
         let old = std::mem::replace(&mut self.work.flights[at], new);
-        self.work.weight = self.work.weight.wrapping_sub(self.pool.weight(old)).wrapping_add(self.pool.weight(new));
-        self.work.tags_changed |= self.pool.tags_index(old) != self.pool.tags_index(new);
+        self.work.weight = self.work.weight.wrapping_add(self.pool.change(old, new));
+        self.work.tags_changed |= self.pool.are_tags_other(old, new);
     }
 }
