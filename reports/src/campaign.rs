@@ -100,7 +100,7 @@ fn to_see(record: &CampaignRecord) -> String {
 fn title(scenario: &ScenarioRecord) -> String {
     match scenario.subject.mutants.as_slice() {
         [] => scenario.name.clone(),
-        mutants => format!("{} without {}", scenario.name, mutants.join(", ")),
+        mutants => format!("{} with {}", scenario.name, mutants.join(", ")),
     }
 }
 
@@ -201,9 +201,9 @@ mod tests {
             code: 10,
         };
         let expected = "\
-scenario                       seeds  runs  steps  messages  virtual    time  digest            result
-leasing/crash                  0..10    10  1,234       567  9,000 s  0.25 s  00000000000000aa  holds
-leasing/race without no-nonce  0..10    10  1,234       567  9,000 s  0.25 s  00000000000000aa  single-copy fell in 4 runs, first at seed 3
+scenario                    seeds  runs  steps  messages  virtual    time  digest            result
+leasing/crash               0..10    10  1,234       567  9,000 s  0.25 s  00000000000000aa  holds
+leasing/race with no-nonce  0..10    10  1,234       567  9,000 s  0.25 s  00000000000000aa  single-copy fell in 4 runs, first at seed 3
 leasing/race: single-copy fell in 2 kinds:
   3 runs: single-copy after a; first at seed 3, smallest at seed 5 with 9 steps
   1 run: single-copy after b; first at seed 3, smallest at seed 5 with 9 steps

@@ -125,7 +125,7 @@ pub fn summary(record: &CheckRecord) -> String {
         ]);
     }
     let mutants =
-        if record.mutants.is_empty() { String::new() } else { format!(" without {}", record.mutants.join(", ")) };
+        if record.mutants.is_empty() { String::new() } else { format!(" with {}", record.mutants.join(", ")) };
     let end = match record.code {
         0 => "all as expected".into(),
         code => format!("not as expected (exit {code})"),

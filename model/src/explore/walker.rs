@@ -438,11 +438,11 @@ impl<P: Protocol> Space for Walker<P> {
             if is_fair {
                 out.act(self.store.action_of(pick));
             }
-            if let Some(glance) = self.glances[at]
-                && self.land_at_a_glance(row, &glance, out)
-            {
+            if let Some(glance) = self.glances[at] {
                 debug_assert!(self.is_glanced_right(row, pick, &glance));
-                continue;
+                if self.land_at_a_glance(row, &glance, out) {
+                    continue;
+                }
             }
             if !std::mem::replace(&mut is_kept, true) {
                 from.become_like(&self.store.work);
@@ -551,11 +551,17 @@ impl<P: Protocol> Walker<P> {
             known.into_iter().for_each(|known| out.known(known, does.goals));
             return known.is_some();
         }
-        let is_canonical = self.store.lets_all_live(self.mortals, glance.node, glance.taken, does.sends);
+        let is_canonical = self.lets_all_live(glance, &does);
         if is_canonical {
             out.push(raw, glance.weight, does.goals, |out| self.cells.write_after(row, glance.taken, &does, out));
         }
         is_canonical
+    }
+
+    /// Whether the step that was glanced at leaves no message that may be dropped or exchanged.
+    #[inline]
+    fn lets_all_live(&self, glance: &Glance, does: &Glanced<'_>) -> bool {
+        self.store.lets_all_live(self.mortals, glance.node, glance.taken, does.sends)
     }
 
     /// Whether a row takes more to make canonical than to look up where it led to lately.
@@ -570,17 +576,18 @@ impl<P: Protocol> Walker<P> {
         self.cells.read(row, &mut from);
         self.store.reset(&from);
         self.take(pick);
-        if !self.is_dear(glance.changes_tags) {
-            self.store.drop_dead(true, None);
-        }
         let (mut seen, mut taken) = (Vec::new(), Vec::new());
         let does = self.store.glanced(glance);
         self.cells.write_after(row, glance.taken, &does, &mut seen);
+        let (goals_seen, lets_all_live) = (does.goals, self.lets_all_live(glance, &does));
+        if self.symmetry.is_none() && lets_all_live {
+            self.store.drop_dead(true, None);
+        }
         self.cells.write(&self.store.work, &mut taken);
         let Taken { answers, overflowed, violation, goals } = &self.store.taken;
         let is_alike = (&seen, glance.weight, glance.changes_tags)
             == (&taken, self.store.work.weight, self.store.work.tags_changed)
-            && (*goals, violation.is_some()) == (does.goals, false)
+            && (*goals, violation.is_some()) == (goals_seen, false)
             && answers.is_empty()
             && overflowed.is_empty()
             && self.store.odometer.is_at_rest();

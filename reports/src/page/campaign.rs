@@ -117,7 +117,7 @@ fn pins(record: &CampaignRecord, body: &mut String) {
 fn scenario(index: usize, scenario: &ScenarioRecord, examples: &[Example], body: &mut String) {
     let mutants = match scenario.subject.mutants.as_slice() {
         [] => String::new(),
-        mutants => format!(" without {}", mutants.join(", ")),
+        mutants => format!(" with {}", mutants.join(", ")),
     };
     let _ = writeln!(
         body,

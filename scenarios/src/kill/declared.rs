@@ -70,7 +70,7 @@ impl Trial<'_> {
                 paste: &paste,
             };
             let outcome =
-                exploration.run(&meters.meter(&format!("{} without {}", self.face.name(), mutant.name), None))?;
+                exploration.run(&meters.meter(&format!("{} with {}", self.face.name(), mutant.name), None))?;
             let record = outcome.record;
             detection.tried += 1;
             detection.effort += record.unique;
@@ -141,7 +141,7 @@ impl Trial<'_> {
     ) -> Result<Swept, BadInput> {
         let setup = Setup::without(&scenario.setup, mutant);
         let first = seeds.start - self.seeds.from;
-        let meter = meters.meter(&format!("{} without {}", scenario.name, mutant.name), Some(self.seeds.count()));
+        let meter = meters.meter(&format!("{} with {}", scenario.name, mutant.name), Some(self.seeds.count()));
         let mut swept = Swept::default();
         let goal = goal_of(mutant);
         let result = self.face.sweep(&setup, &scenario.settings, seeds, self.jobs, &mut |run| {
