@@ -126,6 +126,17 @@ mod tests {
     }
 
     #[test]
+    fn a_block_tells_one_property_and_counts_the_others() {
+        let fell = |seed: &str, property: &str| (seed.to_owned(), property.to_owned());
+        let failed = vec![fell("3", "agreement"), fell("5", "validity"), fell("7", "agreement")];
+        let block = Block { seeds: "0..100".into(), runs: 100, failed };
+        let case = seeds(&ScenarioRecord::default(), &block);
+        let TestCaseStatus::NonSuccess { message, .. } = case.status else { panic!("it failed") };
+        let message = message.expect("it says why").to_string();
+        assert_eq!(message, "agreement fell in 2 of 100 runs, first at seed 3; others fell in 1");
+    }
+
+    #[test]
     fn falls_do_not_hide_a_gap() {
         let fell = Block { seeds: "0..100".into(), runs: 100, failed: vec![("3".into(), "agreement".into())] };
         let failures = |demanded| {

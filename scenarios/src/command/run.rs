@@ -73,7 +73,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut Console<'_>) -> Result<u8, BadInput> {
     args.outputs.probe(args.planned.file(), &[&args.trace, &args.history])?;
-    let empty = args.guided.as_ref().filter(|folder| !folder.exists());
+    let made_here = args.guided.as_ref().filter(|folder| !folder.exists());
     if let Some(folder) = &args.guided {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|error| BadInput::file(folder.display().to_string(), format!("make the folder: {error}")))?;
@@ -113,8 +113,8 @@ pub(crate) fn run(registry: &Registry, command: &str, args: &Args, console: &mut
         said = said.and(console.say(&blocks));
         record.scenarios.push(done);
     }
-    if let Some(folder) = empty {
-        // One with plans in it stays.
+    if let Some(folder) = made_here {
+        // With a plan in it, it stays.
         let _ = std::fs::remove_dir(folder);
     }
     if record.scenarios.is_empty() {

@@ -217,6 +217,13 @@ fn a_simulated_run_is_pinned_by_name() {
     assert!(folder.read("pin.toml").contains("[[script.steps]]"));
     let (code, said) = seedbed(&format!("replay {pin}"));
     assert_eq!((code, said.contains("\nsame: single-holder falls")), (0, true), "{said}");
+    let (code, drawn) = seedbed(&format!("replay {pin} --format diagram"));
+    assert_eq!((code, drawn.contains("\nsame: single-holder falls")), (0, true), "{drawn}");
+    let marked: Vec<&str> = drawn.lines().filter(|line| line.contains("> holder-")).collect();
+    assert!(
+        matches!(*marked, [last] if drawn.contains(&format!("{last}\n\nsame"))),
+        "it falls in its last step: {drawn}"
+    );
 
     folder.write("lease-timers/ticks.toml", "protocol = \"lease-timers\"\nstory = \"In ticks.\"\n[settings]\ntick-mode = true\nduration = \"60s\"\nquiet = \"9s\"\n");
     let scenarios = folder.0.join("scenarios");
