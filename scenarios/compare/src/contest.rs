@@ -48,6 +48,9 @@ pub struct Contest {
     pub unit: Unit,
     /// Who does it: the first is what all are compared with.
     pub contenders: Vec<Result<Contender, String>>,
+    /// The name of one that has one job. Two of it at once, neither knowing of the other, are what the machine has for two jobs:
+    /// its cores may share more than they show.
+    pub twice: Option<&'static str>,
 }
 
 /// What a contender took: medians, each of its own.
@@ -68,10 +71,15 @@ impl Contest {
     /// all, if one saw another number of states. Transitions may differ: not all count those that change nothing.
     pub fn hold(&self, ourselves: &Path, count: usize) -> Result<String, String> {
         let contenders: Vec<&Contender> = self.contenders.iter().flatten().collect();
+        let twice = contenders.iter().find(|contender| self.twice == Some(&contender.name));
         let mut runs: Vec<Vec<Metered>> = vec![Vec::new(); contenders.len()];
+        let mut seconds_of_two = Vec::new();
         for _ in 0..count {
             for (contender, runs) in contenders.iter().zip(&mut runs) {
                 runs.push(meter::run(ourselves, &contender.program, &contender.arguments)?);
+            }
+            if let Some(contender) = twice {
+                seconds_of_two.push(two_at_once(ourselves, contender)?);
             }
         }
         let rows: Vec<Row<'_>> =
@@ -80,7 +88,14 @@ impl Contest {
             let (name, first) = (&odd.contender.name, &rows[0].contender.name);
             return Err(format!("compare {}: {name} saw {:?}, {first} saw {:?}", self.title, odd.done, rows[0].done));
         }
-        Ok(self.table(&rows))
+        let mut table = self.table(&rows);
+        if let Some(row) = rows.iter().find(|row| self.twice == Some(&row.contender.name)) {
+            let times = 2.0 * row.wall / median(seconds_of_two);
+            let name = &row.contender.name;
+            let told = format!("two of {name} at once do {times:.2} times as much as one");
+            table.push_str(&format!("\n{told}: what this machine has for two jobs"));
+        }
+        Ok(table)
     }
 
     fn table(&self, rows: &[Row<'_>]) -> String {
@@ -129,6 +144,16 @@ impl Contest {
     fn amount(&self, row: &Row<'_>) -> u64 {
         if let Unit::First(_) = self.unit { row.done.first } else { row.done.second }
     }
+}
+
+/// Runs two of the contender at once: the seconds until both are done.
+fn two_at_once(ourselves: &Path, contender: &Contender) -> Result<f64, String> {
+    let run = || meter::run(ourselves, &contender.program, &contender.arguments);
+    let (one, other) = std::thread::scope(|scope| {
+        let other = scope.spawn(run);
+        (run(), other.join().expect("a run is metered, or an error"))
+    });
+    Ok(one?.cost.wall.max(other?.cost.wall).as_secs_f64())
 }
 
 impl<'c> Row<'c> {
@@ -183,7 +208,8 @@ mod tests {
         };
         let runs: Vec<Metered> = seconds.iter().map(run).collect();
         let row = Row::of(contender, &runs).expect("it did the same each time");
-        let contest = Contest { title: "t".into(), unit: Unit::Second("messages"), contenders: Vec::new() };
+        let contest =
+            Contest { title: "t".into(), unit: Unit::Second("messages"), contenders: Vec::new(), twice: None };
         contest.line(&row, &[Row::of(contender, &runs[..1]).expect("a run")])
     }
 

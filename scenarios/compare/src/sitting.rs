@@ -30,6 +30,7 @@ pub fn contest(name: &str, ourselves: &Path) -> Result<Contest, String> {
                 peers::turmoil(&kept, 1, 100_000, 10),
                 Ok(simulator(ourselves, 1, 5_000_000)),
             ],
+            twice: None,
         }),
         "fresh-runs" => Ok(Contest {
             title: format!("simulate fresh runs of {FRESH_PAIRS} pairs of messages in the closed loop"),
@@ -40,6 +41,7 @@ pub fn contest(name: &str, ourselves: &Path) -> Result<Contest, String> {
                 peers::turmoil(&kept, 1_000, FRESH_PAIRS, 10),
                 Ok(simulator(ourselves, 100_000, FRESH_PAIRS)),
             ],
+            twice: None,
         }),
         _ => match Work::named(name) {
             Some(work) => Ok(searches(name, work, ourselves)),
@@ -70,7 +72,7 @@ fn searches(name: &str, work: Work, ourselves: &Path) -> Contest {
     if work == Work::TwoPhaseCommit(8) {
         contenders.push(peers::spin_two_phase(&peers::kept_beside(ourselves)));
     }
-    Contest { title: format!("explore {name}"), unit: Unit::Work, contenders }
+    Contest { title: format!("explore {name}"), unit: Unit::Work, contenders, twice: Some("adapter-bfs-1") }
 }
 
 /// Breadth first, stateright keeps the states of two levels whole: of the large register more than most machines hold.
@@ -113,5 +115,6 @@ mod tests {
         let contest = contest("paxos-2", Path::new("compare")).expect("there is such a contest");
         let names: Vec<&str> = contest.contenders.iter().flatten().map(|contender| &*contender.name).collect();
         assert_eq!((names[0], names.len()), ("stateright-bfs-1", 12));
+        assert!(contest.twice.is_some_and(|name| names.contains(&name)), "one of them is run twice at once");
     }
 }
